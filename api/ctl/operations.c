@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+#include "ctl/operations.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ctl/field.h"
+#include "ctl/table.h"
+
+static bool is_scope(const json_t *group, const char *scope)
+{
+	return strcmp(field_string(group, "scope", ""), scope) == 0;
+}
+
+static bool is_op(const json_t *group, const json_t *other)
+{
+	return strcmp(field_string(group, "op", ""), field_string(other, "op", "")) == 0;
+}
+
+/* What is measured in two ways has no common latency. */
+static bool has_latency(const json_t *group)
+{
+	return strcmp(field_string(group, "latency.definition", ""), "mixed") != 0;
+}
+
+static const json_t *find_percentile(const json_t *group, const char *name)
+{
+	const json_t *percentiles = field_array(group, "latency.percentiles");
+
+	for (size_t i = 0; i < json_array_size(percentiles); i++) {
+		const json_t *item = json_array_get(percentiles, i);
+
+		if (strcmp(field_string(item, "p", ""), name) == 0) {
+			return item;
+		}
+	}
+	return NULL;
+}
+
+static void add_percentile(struct table *table, const json_t *group, const char *name)
+{
+	char cell[UNITS_SIZE];
+	const json_t *item = has_latency(group) ? find_percentile(group, name) : NULL;
+
+	table_cell(table, PAPER_PLAIN, field_show_duration(item, "value_ns", cell));
+}
+
+/* "4-64 KiB": from the smallest to the largest size of an operation. */
+static void show_range(const json_t *groups, const json_t *sum, char *buf, size_t size)
+{
+	char low_text[UNITS_SIZE];
+	char high_text[UNITS_SIZE];
+	uint64_t low = UINT64_MAX;
+	uint64_t high = 0;
+	const char *unit;
+
+	for (size_t i = 0; i < json_array_size(groups); i++) {
+		const json_t *group = json_array_get(groups, i);
+		uint64_t bytes;
+
+		if (is_scope(group, "size") && is_op(group, sum) &&
+		    field_u64(group, "size_bytes", &bytes)) {
+			low = bytes < low ? bytes : low;
+			high = bytes > high ? bytes : high;
+		}
+	}
+	if (low > high) {
+		snprintf(buf, size, " ");
+		return;
+	}
+	units_format_size(low, low_text);
+	units_format_size(high, high_text);
+	unit = strchr(low_text, ' ');
+	if (unit != NULL && strchr(high_text, ' ') != NULL &&
+	    strcmp(unit, strchr(high_text, ' ')) == 0) {
+		low_text[unit - low_text] = '\0';
+	}
+	snprintf(buf, size, "%s-%s", low_text, high_text);
+}
+
+static void add_group(struct table *table, const char *op, const char *size, const json_t *group)
+{
+	char cell[UNITS_SIZE];
+
+	table_cell(table, PAPER_PLAIN, op);
+	table_cell(table, PAPER_PLAIN, size);
+	table_cell(table, PAPER_PLAIN, field_show_count(group, "completed", cell));
+	table_cell(table, PAPER_PLAIN, field_show_ops_rate(group, "ops_per_s", cell));
+	table_cell(table, PAPER_PLAIN, field_show_rate(group, "bandwidth_bps", cell));
+	add_percentile(table, group, "50");
+	add_percentile(table, group, "99");
+	add_percentile(table, group, "99.9");
+	table_cell(table, PAPER_PLAIN,
+		   has_latency(group) ? field_show_duration(group, "latency.max_ns", cell) : NULL);
+}
+
+/* The row of an operation that has several sizes; NULL when it has one. */
+static const json_t *find_sum(const json_t *groups, const json_t *of)
+{
+	for (size_t i = 0; i < json_array_size(groups); i++) {
+		const json_t *group = json_array_get(groups, i);
+
+		if (is_scope(group, "operation") && is_op(group, of)) {
+			return group;
+		}
+	}
+	return NULL;
+}
+
+static bool is_first_of_op(const json_t *groups, size_t index)
+{
+	for (size_t i = 0; i < index; i++) {
+		if (is_scope(json_array_get(groups, i), "size") &&
+		    is_op(json_array_get(groups, i), json_array_get(groups, index))) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* An operation with all its sizes, which may stand anywhere in the record. */
+static void add_op(struct table *table, const json_t *groups, size_t first)
+{
+	const json_t *sum = find_sum(groups, json_array_get(groups, first));
+	const char *op = field_string(json_array_get(groups, first), "op", NULL);
+	char size[2 * UNITS_SIZE];
+
+	if (sum != NULL) {
+		show_range(groups, sum, size, sizeof(size));
+		add_group(table, op, size, sum);
+	}
+	for (size_t i = first; i < json_array_size(groups); i++) {
+		const json_t *group = json_array_get(groups, i);
+
+		if (is_scope(group, "size") && is_op(group, json_array_get(groups, first))) {
+			add_group(table, sum != NULL || i > first ? " " : op,
+				  field_show_size(group, "size_bytes", size), group);
+		}
+	}
+}
+
+static const json_t *find_all(const json_t *groups)
+{
+	for (size_t i = 0; i < json_array_size(groups); i++) {
+		if (is_scope(json_array_get(groups, i), "all")) {
+			return json_array_get(groups, i);
+		}
+	}
+	return NULL;
+}
+
+static void add_columns(struct table *table)
+{
+	static const char *const right[] = { "count", "rate",  "bandwidth", "p50",
+					     "p99",   "p99.9", "max" };
+
+	table_column(table, TABLE_LEFT, "operation");
+	table_column(table, TABLE_LEFT, "size");
+	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+		table_column(table, TABLE_RIGHT, right[i]);
+	}
+}
+
+/* The operations whose latency has this definition, comma separated. */
+static void list_defined(const json_t *groups, const char *definition, struct text *out)
+{
+	for (size_t i = 0; i < json_array_size(groups); i++) {
+		const json_t *group = json_array_get(groups, i);
+		const char *given = field_string(group, "latency.definition", "");
+
+		if (is_scope(group, "size") && is_first_of_op(groups, i) &&
+		    strcmp(given, definition) == 0) {
+			text_format(out, "%s%s", out->length > 0 ? ", " : "",
+				    field_string(group, "op", "-"));
+		}
+	}
+}
+
+static bool lacks_samples(const json_t *groups)
+{
+	static const char *const shown[] = { "50", "99", "99.9" };
+
+	for (size_t i = 0; i < json_array_size(groups); i++) {
+		const json_t *group = json_array_get(groups, i);
+
+		for (size_t k = 0; has_latency(group) && k < 3; k++) {
+			if (field_string(find_percentile(group, shown[k]), "reason", NULL) !=
+			    NULL) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* What the latency columns mean: never left to be guessed. */
+static void print_definitions(const json_t *groups, struct paper *paper, unsigned indent)
+{
+	_cleanup_text_ struct text half = TEXT_INIT;
+	_cleanup_text_ struct text whole = TEXT_INIT;
+	_cleanup_text_ struct text line = TEXT_INIT;
+
+	list_defined(groups, "half_round_trip", &half);
+	list_defined(groups, "post_to_completion", &whole);
+	if (half.length > 0) {
+		text_format(&line, "latency of %s: half of the round trip", half.data);
+	}
+	if (whole.length > 0 && half.length > 0) {
+		text_format(&line, "; of %s: post to completion", whole.data);
+	} else if (whole.length > 0) {
+		text_add(&line, "latency: post to completion");
+	}
+	if (lacks_samples(groups)) {
+		text_format(&line, "%s\"-\": too few samples", line.length > 0 ? "; " : "");
+	}
+	if (line.length > 0) {
+		paper_fill(paper, indent, 0);
+		paper_wrap(paper, PAPER_DIM, indent, line.data);
+		paper_newline(paper);
+	}
+}
+
+void operations_print(const json_t *measurement, struct paper *paper, unsigned indent)
+{
+	const json_t *groups = field_array(measurement, "operations");
+	const json_t *all = find_all(groups);
+	_cleanup_table_ struct table *table = table_new();
+	size_t ops = 0;
+
+	add_columns(table);
+	for (size_t i = 0; i < json_array_size(groups); i++) {
+		if (is_scope(json_array_get(groups, i), "size") && is_first_of_op(groups, i)) {
+			add_op(table, groups, i);
+			ops++;
+		}
+	}
+	if (all != NULL && ops > 1) {
+		add_group(table, "all", " ", all);
+	}
+	if (table_rows(table) > 0) {
+		table_print(table, paper, indent);
+		print_definitions(groups, paper, indent);
+	}
+}
+
+void operations_sum_up(const json_t *measurement, struct text *out)
+{
+	const json_t *all = find_all(field_array(measurement, "operations"));
+	char rate[UNITS_SIZE];
+	char bandwidth[UNITS_SIZE];
+	char p50[UNITS_SIZE];
+	char max[UNITS_SIZE];
+
+	if (all == NULL) {
+		return;
+	}
+	text_format(out, "%s, %s", field_show_ops_rate(all, "ops_per_s", rate),
+		    field_show_rate(all, "bandwidth_bps", bandwidth));
+	if (has_latency(all)) {
+		text_format(out, ", p50 %s, max %s",
+			    field_show_duration(find_percentile(all, "50"), "value_ns", p50),
+			    field_show_duration(all, "latency.max_ns", max));
+	}
+}

@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: MIT
+#include "daemon.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "face.h"
+#include "http/server.h"
+#include "notify.h"
+#include "parts.h"
+#include "reload.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/memory.h"
+#include "util/text.h"
+
+#define SECOND_NS 1000000000ull
+#define STOP_TIMEOUT_NS (10 * SECOND_NS)
+/* Startup runs wait for peers and devices to come up, but no longer than this. */
+#define SETTLE_TIMEOUT_NS (10 * SECOND_NS)
+#define STEPS_PERIOD_NS (2 * SECOND_NS)
+#define MAX_SESSIONS (2 * LIMIT_PEERS)
+
+struct daemon {
+	struct parts parts;
+	struct daemon_options options;
+	struct server *server;
+	struct view view;
+	struct notify *notify;
+	struct reload *reload;
+	daemon_reload_fn reload_done;
+	void *reload_arg;
+	sd_event_source *settle_timer; /* polls until peers and devices are there */
+	sd_event_source *steps_timer; /* looks whether the workers make steps */
+	sd_event_source *stop_timer;
+	uint64_t settle_deadline_mono_ns;
+	uint64_t stop_deadline_mono_ns;
+	bool is_closing_sessions;
+	char stop_reason[160];
+};
+
+static sd_event_source *add_timer(struct daemon *daemon, sd_event_time_handler_t handler, uint64_t after_ns)
+{
+	sd_event_source *timer;
+
+	if (sd_event_add_time(daemon->parts.event, &timer, CLOCK_MONOTONIC, (clock_mono_ns() + after_ns) / 1000, 1000,
+			      handler, daemon) < 0) {
+		abort(); /* out of memory only */
+	}
+	return timer;
+}
+
+static void rearm(sd_event_source *timer, uint64_t after_ns)
+{
+	sd_event_source_set_time(timer, (clock_mono_ns() + after_ns) / 1000);
+	sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
+}
+
+/* Events that come up from the parts. */
+
+static void on_inventory(void *arg, const struct inventory *inventory)
+{
+	struct daemon *daemon = arg;
+	struct parts *parts = &daemon->parts;
+
+	parts->inventory = *inventory;
+	text_copy(parts->inventory.node, sizeof(parts->inventory.node), parts->node_name);
+	if (parts->peers != NULL) {
+		peers_send_inventory(parts->peers);
+	}
+	if (parts->guests != NULL) {
+		guest_send_inventory(parts->guests);
+	}
+}
+
+static void on_peer_changed(void *arg, const char *name)
+{
+	struct daemon *daemon = arg;
+	struct peer_status status;
+
+	if (peers_find(daemon->parts.peers, name, &status) < 0) {
+		return;
+	}
+	if (status.state == PEER_UP) {
+		log_info("peer \"%s\" is up", name);
+	} else if (status.state == PEER_DOWN && error_is_set(&status.last_error)) {
+		log_warning("peer \"%s\" is down: %s", name, status.last_error.text);
+	}
+}
+
+static void on_peer_lost(void *arg, const char *name, const struct error *why)
+{
+	struct daemon *daemon = arg;
+
+	coordinator_lost(daemon->parts.coordinator, name, why);
+}
+
+static void on_peer_message(void *arg, const char *name, const char *kind, const json_t *message)
+{
+	struct daemon *daemon = arg;
+
+	coordinator_message(daemon->parts.coordinator, name, kind, message);
+}
+
+static const struct peers_events peers_events = {
+	.changed = on_peer_changed,
+	.lost = on_peer_lost,
+	.message = on_peer_message,
+};
+
+static const struct labels *find_labels(void *arg, const char *node)
+{
+	struct daemon *daemon = arg;
+	struct peer_status status;
+
+	return peers_find(daemon->parts.peers, node, &status) == 0 ? &status.settings->labels : NULL;
+}
+
+static void on_run_changed(void *arg, const struct run *run)
+{
+	struct daemon *daemon = arg;
+
+	if (run->state != RUN_DONE) {
+		return;
+	}
+	metrics_observe(daemon->parts.metrics, run);
+	if (run->verdict == VERDICT_PASS) {
+		log_info("run %s of \"%s\": pass", run->id, run->scenario->name);
+	} else {
+		log_warning("run %s of \"%s\": %s; see `rdmatestctl results %s`", run->id, run->scenario->name,
+			    verdict_names[run->verdict], run->id);
+	}
+}
+
+/* Scheduled runs in which this node initiates nothing are none: they would only fill the history. */
+static bool has_own_part(const struct daemon *daemon, const struct scenario *scenario)
+{
+	return labels_selector_matches(&scenario->peers.from, daemon->parts.node_name,
+				       &daemon->parts.config->daemon.labels) ||
+	       labels_selector_matches(&scenario->peers.to, daemon->parts.node_name,
+				       &daemon->parts.config->daemon.labels);
+}
+
+static bool on_due(void *arg, const struct scenario *scenario, enum run_trigger trigger)
+{
+	struct daemon *daemon = arg;
+	struct error err = ERROR_INIT;
+	char id[32];
+
+	if (!has_own_part(daemon, scenario) || !coordinator_initiates(daemon->parts.coordinator, scenario)) {
+		return true;
+	}
+	if (coordinator_has(daemon->parts.coordinator, scenario->name)) {
+		return false;
+	}
+	if (coordinator_submit(daemon->parts.coordinator, scenario, trigger, daemon->parts.config->generation, id,
+			       &err) < 0) {
+		log_warning("scenario \"%s\" was due and could not begin: %s", scenario->name, err.text);
+		return false;
+	}
+	return true;
+}
+
+static const struct schedule_events schedule_events = { .due = on_due };
+
+/* Startup runs begin once every device was looked at and every peer is up, or could not be reached in time. */
+static int on_settle(sd_event_source *source, uint64_t usec, void *arg)
+{
+	struct daemon *daemon = arg;
+	struct parts *parts = &daemon->parts;
+	bool is_settled = engine_has_scanned(parts->engine);
+
+	for (size_t i = 0; i < peers_count(parts->peers); i++) {
+		struct peer_status status;
+
+		peers_status(parts->peers, i, &status);
+		is_settled = is_settled && status.state == PEER_UP;
+	}
+	if (is_settled || clock_mono_ns() >= daemon->settle_deadline_mono_ns) {
+		schedule_begin(parts->schedule);
+		return 0;
+	}
+	rearm(source, SECOND_NS / 5);
+	return 0;
+}
+
+static int on_steps(sd_event_source *source, uint64_t usec, void *arg)
+{
+	struct daemon *daemon = arg;
+
+	daemon->parts.is_progressing = engine_is_progressing(daemon->parts.engine);
+	rearm(source, STEPS_PERIOD_NS);
+	return 0;
+}
+
+/* Reload. */
+
+static void configure(struct daemon *daemon)
+{
+	struct parts *parts = &daemon->parts;
+	const struct config *config = parts->config;
+
+	log_set_level((enum log_level)config->daemon.log_level);
+	engine_configure(parts->engine, &config->daemon);
+	peers_configure(parts->peers, config->peers, config->peer_count);
+	agent_configure(parts->agent, &config->daemon.limits);
+	history_configure(parts->history, config->daemon.keep_runs);
+	metrics_configure(parts->metrics, config);
+	schedule_configure(parts->schedule, parts->config);
+}
+
+static void take_config(struct daemon *daemon, struct config *config)
+{
+	struct parts *parts = &daemon->parts;
+	_cleanup_text_ struct text keys = TEXT_INIT;
+
+	parts->needs_restart[0] = '\0';
+	if (config_needs_restart(parts->config, config, &keys)) {
+		text_copy(parts->needs_restart, sizeof(parts->needs_restart), keys.data);
+		log_warning("changed, but in force only after a restart: %s", keys.data);
+	}
+	config->generation = parts->config->generation + 1;
+	config_unref(parts->config);
+	parts->config = config;
+	parts->config_loaded_real_ns = clock_real_ns();
+	parts->is_last_reload_ok = true;
+	configure(daemon);
+	log_info("configuration %s read again: generation %llu, %zu scenarios", config->path,
+		 (unsigned long long)config->generation, config->scenario_count);
+}
+
+/* One line each, as an array for the API and as log lines. */
+static json_t *split_problems(const char *problems)
+{
+	json_t *list = json_array();
+	_cleanup_free_ char *copy = memory_copy_string(problems);
+	char *rest = copy;
+	char *line;
+
+	while ((line = strsep(&rest, "\n")) != NULL) {
+		if (line[0] != '\0') {
+			json_array_append_new(list, json_string(line));
+		}
+	}
+	return list;
+}
+
+static void on_reloaded(void *arg, struct config *config, const char *problems)
+{
+	struct daemon *daemon = arg;
+	struct parts *parts = &daemon->parts;
+	_cleanup_json_ json_t *lines = split_problems(problems);
+	size_t i;
+	json_t *line;
+
+	if (parts->state == DAEMON_STOPPING) {
+		config_unref(config);
+		return;
+	}
+	if (config != NULL) {
+		take_config(daemon, config);
+	} else {
+		parts->is_last_reload_ok = false;
+		text_copy(parts->reload_problem, sizeof(parts->reload_problem), problems);
+		json_array_foreach(lines, i, line) {
+			log_error("%s", json_string_value(line));
+		}
+		log_error("the configuration was not reloaded; generation %llu stays in force",
+			  (unsigned long long)parts->config->generation);
+	}
+	notify_ready(daemon->notify);
+	server_reload_done(daemon->server, parts->config->generation, parts->needs_restart,
+			   config != NULL ? NULL : lines);
+	if (daemon->reload_done != NULL) {
+		daemon->reload_done(daemon->reload_arg, config != NULL, problems);
+		daemon->reload_done = NULL;
+	}
+}
+
+void daemon_reload(struct daemon *daemon, daemon_reload_fn done, void *arg)
+{
+	if (daemon->parts.state == DAEMON_STOPPING) {
+		return;
+	}
+	if (done != NULL) {
+		daemon->reload_done = done;
+		daemon->reload_arg = arg;
+	}
+	notify_reloading(daemon->notify);
+	reload_start(daemon->reload, daemon->parts.config->path);
+}
+
+/* Actions of the API. `arg` of the view is the parts, which are the beginning of the daemon. */
+
+static struct daemon *daemon_of(void *arg)
+{
+	return (struct daemon *)((char *)arg - offsetof(struct daemon, parts));
+}
+
+int daemon_run(struct daemon *daemon, const char *name, char *ret_id, struct error *err)
+{
+	const struct scenario *scenario = config_scenario(daemon->parts.config, name);
+
+	if (scenario == NULL) {
+		return error_set(err, -ENOENT, ERROR_INPUT, "there is no scenario \"%s\"; see `rdmatestctl scenarios`",
+				 name);
+	}
+	if (!scenario->is_enabled) {
+		return error_set(err, -EINVAL, ERROR_INPUT, "scenario \"%s\" is disabled (enabled: false in %s)", name,
+				 scenario->source);
+	}
+	if (!(scenario->schedule.on & SCHEDULE_MANUAL)) {
+		return error_set(err, -EINVAL, ERROR_INPUT,
+				 "scenario \"%s\" does not run by hand; add manual to its schedule.on in %s", name,
+				 scenario->source);
+	}
+	return coordinator_submit(daemon->parts.coordinator, scenario, TRIGGER_MANUAL, daemon->parts.config->generation,
+				  ret_id, err);
+}
+
+static int on_start_request(void *arg, const char *scenario, char *ret_id, struct error *err)
+{
+	return daemon_run(daemon_of(arg), scenario, ret_id, err);
+}
+
+static int on_cancel_request(void *arg, const char *id, struct error *err)
+{
+	struct parts *parts = arg;
+	const struct run *run = history_find(parts->history, id);
+
+	if (run == NULL) {
+		return error_set(err, -ENOENT, ERROR_INPUT, "there is no run \"%s\"; see `rdmatestctl results`", id);
+	}
+	if (coordinator_cancel(parts->coordinator, run->id, "cancelled by a person") < 0) {
+		return error_set(err, -EALREADY, ERROR_INPUT, "run %s is over already", run->id);
+	}
+	return 0;
+}
+
+static void on_reload_request(void *arg)
+{
+	daemon_reload(daemon_of(arg), NULL, NULL);
+}
+
+/* Making and unmaking. */
+
+static int read_key(struct daemon *daemon, struct error *err)
+{
+	const char *path = daemon->parts.config->daemon.key_file;
+
+	if (path[0] == '\0') {
+		return 0;
+	}
+	return tls_key_read(path, &daemon->parts.identity.key, err);
+}
+
+static int make_engine(struct daemon *daemon, struct error *err)
+{
+	struct engine_options options = {
+		.event = daemon->parts.event,
+		.sys_root = daemon->options.sys_root,
+		.inventory = on_inventory,
+		.arg = daemon,
+	};
+
+	return engine_new(&daemon->parts.engine, &options, &daemon->parts.config->daemon, err);
+}
+
+static void make_runs(struct daemon *daemon)
+{
+	struct parts *parts = &daemon->parts;
+	struct agent_options agent = {
+		.event = parts->event,
+		.engine = parts->engine,
+		.node_name = parts->node_name,
+	};
+	struct coordinator_options coordinator = {
+		.event = parts->event,
+		.engine = parts->engine,
+		.node_name = parts->node_name,
+		.labels = &parts->labels,
+		.changed = on_run_changed,
+		.arg = daemon,
+	};
+
+	parts->agent = agent_new(&agent, &parts->config->daemon.limits);
+	parts->guests = guest_new(parts->agent, find_labels, daemon);
+	parts->history = history_new(parts->config->daemon.keep_runs);
+	coordinator.peers = parts->peers;
+	coordinator.agent = parts->agent;
+	coordinator.history = parts->history;
+	parts->coordinator = coordinator_new(&coordinator);
+	parts->schedule = schedule_new(parts->event, parts->node_name, &schedule_events, daemon);
+}
+
+static int make_listener(struct daemon *daemon, struct error *err)
+{
+	struct parts *parts = &daemon->parts;
+	const struct daemon_settings *settings = &parts->config->daemon;
+
+	if (settings->key_file[0] == '\0') {
+		log_warning("daemon.key_file is not set: no other node can take part in runs; "
+			    "see README.md, \"Install\"");
+		return 0;
+	}
+	return session_listen(&parts->listener, parts->event, settings->listen_address, (uint16_t)settings->listen_port,
+			      MAX_SESSIONS, &parts->identity, guest_accept, parts->guests, err);
+}
+
+static int make_server(struct daemon *daemon, struct error *err)
+{
+	const struct daemon_settings *settings = &daemon->parts.config->daemon;
+	struct server_options options = {
+		.listen = daemon->options.http_fd < 0 ? settings->http_listen : NULL,
+		.listen_fd = daemon->options.http_fd,
+		.admin_path = daemon->options.admin_fd < 0 ? settings->admin_socket : NULL,
+		.admin_fd = daemon->options.admin_fd,
+		.node_name = daemon->parts.node_name,
+		.view = &daemon->view,
+		.metrics = daemon->parts.metrics,
+	};
+
+	daemon->view = (struct view){
+		.arg = &daemon->parts,
+		.start = on_start_request,
+		.cancel = on_cancel_request,
+		.reload = on_reload_request,
+	};
+	face_fill_view(&daemon->view);
+	return server_new(&daemon->server, daemon->parts.event, &options, err);
+}
+
+static void init_parts(struct daemon *daemon)
+{
+	struct parts *parts = &daemon->parts;
+
+	parts->event = sd_event_ref(daemon->options.event);
+	parts->config = config_ref(daemon->options.config);
+	parts->config->generation = 1;
+	parts->config_loaded_real_ns = clock_real_ns();
+	parts->is_last_reload_ok = true;
+	parts->is_progressing = true;
+	parts->started_real_ns = clock_real_ns();
+	parts->labels = parts->config->daemon.labels;
+	text_copy(parts->node_name, sizeof(parts->node_name), parts->config->daemon.node_name);
+	text_copy(parts->inventory.node, sizeof(parts->inventory.node), parts->node_name);
+	text_copy(parts->inventory.version, sizeof(parts->inventory.version), RDMATESTD_VERSION);
+	parts->identity.node_name = parts->node_name;
+	parts->identity.version = RDMATESTD_VERSION;
+	parts->identity.inventory = &parts->inventory;
+	parts->identity.protocol = daemon->options.protocol;
+}
+
+static void begin(struct daemon *daemon)
+{
+	struct parts *parts = &daemon->parts;
+
+	daemon->notify = notify_new(parts);
+	daemon->reload = reload_new(parts->event, daemon->options.host_name, on_reloaded, daemon);
+	daemon->settle_deadline_mono_ns = clock_mono_ns() + SETTLE_TIMEOUT_NS;
+	daemon->settle_timer = add_timer(daemon, on_settle, SECOND_NS / 10);
+	daemon->steps_timer = add_timer(daemon, on_steps, STEPS_PERIOD_NS);
+	metrics_configure(parts->metrics, parts->config);
+	schedule_configure(parts->schedule, parts->config);
+	/* Without the key nobody can be reached: the peers stay unknown rather than be asked in vain. */
+	if (parts->config->daemon.key_file[0] != '\0') {
+		peers_configure(parts->peers, parts->config->peers, parts->config->peer_count);
+	}
+	parts->state = DAEMON_RUNNING;
+	notify_ready(daemon->notify);
+	log_info("rdmatestd %s: node \"%s\", %zu scenarios, %zu peers", RDMATESTD_VERSION, parts->node_name,
+		 parts->config->scenario_count, peers_count(parts->peers));
+}
+
+int daemon_new(struct daemon **ret, const struct daemon_options *options, struct error *err)
+{
+	struct daemon *daemon = memory_new(sizeof(*daemon));
+	int r;
+
+	daemon->options = *options;
+	init_parts(daemon);
+	if ((r = read_key(daemon, err)) < 0 || (r = make_engine(daemon, err)) < 0) {
+		daemon_free(daemon);
+		return r;
+	}
+	daemon->parts.metrics = metrics_new(daemon->parts.node_name);
+	daemon->parts.peers = peers_new(daemon->parts.event, &daemon->parts.identity, &peers_events, daemon);
+	make_runs(daemon);
+	if ((r = make_server(daemon, err)) < 0 || (r = make_listener(daemon, err)) < 0) {
+		daemon_free(daemon);
+		return r;
+	}
+	begin(daemon);
+	*ret = daemon;
+	return 0;
+}
+
+/* Stopping: one order, one deadline. */
+
+static bool is_down(const struct daemon *daemon, const char **ret_what)
+{
+	const struct parts *parts = &daemon->parts;
+
+	if (!coordinator_is_idle(parts->coordinator)) {
+		*ret_what = "a run that does not end";
+	} else if (!agent_is_idle(parts->agent)) {
+		*ret_what = "a job that is not released (a call to the driver hangs)";
+	} else if (guest_count(parts->guests) > 0) {
+		*ret_what = "a session that does not close";
+	} else {
+		return true;
+	}
+	return false;
+}
+
+static int on_stop_timer(sd_event_source *source, uint64_t usec, void *arg)
+{
+	struct daemon *daemon = arg;
+	const char *what = NULL;
+
+	/* Our own runs end first, so that their results are whole; then the peers' sessions. */
+	if (coordinator_is_idle(daemon->parts.coordinator) && !daemon->is_closing_sessions) {
+		daemon->is_closing_sessions = true;
+		agent_stop(daemon->parts.agent, daemon->stop_reason);
+	}
+	if (is_down(daemon, &what)) {
+		log_info("stopped");
+		daemon->options.stopped(daemon->options.arg, 0);
+	} else if (clock_mono_ns() >= daemon->stop_deadline_mono_ns) {
+		log_error("not everything ended within %llu s: %s", STOP_TIMEOUT_NS / SECOND_NS, what);
+		daemon->options.stopped(daemon->options.arg, 1);
+	} else {
+		rearm(source, SECOND_NS / 100);
+	}
+	return 0;
+}
+
+void daemon_stop(struct daemon *daemon, const char *reason)
+{
+	struct parts *parts = &daemon->parts;
+
+	if (parts->state == DAEMON_STOPPING) {
+		return;
+	}
+	log_info("stopping: %s", reason);
+	parts->state = DAEMON_STOPPING;
+	text_copy(daemon->stop_reason, sizeof(daemon->stop_reason), reason);
+	notify_stopping(daemon->notify, reason);
+	server_stop_actions(daemon->server);
+	schedule_stop(parts->schedule);
+	session_listener_free(take(parts->listener));
+	coordinator_stop(parts->coordinator, reason);
+	guest_close(parts->guests, reason);
+	daemon->stop_deadline_mono_ns = clock_mono_ns() + STOP_TIMEOUT_NS;
+	daemon->stop_timer = add_timer(daemon, on_stop_timer, 0);
+}
+
+void daemon_free(struct daemon *daemon)
+{
+	struct parts *parts;
+	uint64_t deadline;
+
+	if (daemon == NULL) {
+		return;
+	}
+	parts = &daemon->parts;
+	deadline = clock_mono_ns() + SECOND_NS;
+	sd_event_source_disable_unref(daemon->settle_timer);
+	sd_event_source_disable_unref(daemon->steps_timer);
+	sd_event_source_disable_unref(daemon->stop_timer);
+	reload_free(daemon->reload, deadline);
+	notify_free(daemon->notify);
+	server_free(daemon->server);
+	session_listener_free(parts->listener);
+	schedule_free(parts->schedule);
+	coordinator_free(parts->coordinator);
+	guest_free(parts->guests);
+	agent_free(parts->agent);
+	peers_free(parts->peers);
+	if (parts->engine != NULL && engine_free(parts->engine, deadline) < 0) {
+		log_error("a call to an RDMA driver hangs; leaving it behind");
+		_Exit(EXIT_FAILURE);
+	}
+	history_free(parts->history);
+	metrics_free(parts->metrics);
+	config_unref(parts->config);
+	sd_event_unref(parts->event);
+	free(daemon);
+}
+
+const struct parts *daemon_parts(const struct daemon *daemon)
+{
+	return &daemon->parts;
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+#include "engine/chain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "util/memory.h"
+
+/* Odd, so that queue pairs have decks of their own. */
+#define SEED_STEP 0x9e3779b97f4a7c15ull
+/* Signalled requests in the deck of a mix. */
+#define SIGNALLED_LEAST 200
+
+static size_t greatest_common_divisor(size_t a, size_t b)
+{
+	while (b > 0) {
+		size_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/*
+ * Every queue pair has a whole deck while memory allows, long enough for the signalled requests of a mix to hold its proportions; else
+ * they share one, a part each: proportions then hold over all of them. Returns the length of one ring, 0 when it cannot be had.
+ */
+static size_t choose_length(const struct chain *chain, size_t outstanding, bool *ret_is_shared)
+{
+	const struct flow *flow = chain->flow;
+	size_t most = LIMIT_RING_WRS / chain->qp_count;
+	size_t step = chain->post_list /
+		      greatest_common_divisor(chain->post_list, chain->signal_interval) *
+		      chain->signal_interval;
+	size_t wanted = flow->class_count > 1 ? SIGNALLED_LEAST * chain->signal_interval : 0;
+	size_t length;
+
+	*ret_is_shared = false;
+	length = operation_deck_length(flow->classes, flow->class_count, chain->signal_interval,
+				       step, wanted > outstanding ? wanted : outstanding);
+	if (length <= most) {
+		return length;
+	}
+	*ret_is_shared = true;
+	if (step > most || outstanding > most) {
+		return 0;
+	}
+	length = operation_deck_length(flow->classes, flow->class_count, chain->signal_interval,
+				       step * chain->qp_count, outstanding * chain->qp_count);
+	return length <= LIMIT_RING_WRS ? length / chain->qp_count : 0;
+}
+
+static bool allocate(struct chain *chain)
+{
+	size_t slots = chain->slot_count;
+	size_t batches = slots / chain->post_list;
+
+	chain->wrs = memory_try(slots, sizeof(*chain->wrs));
+	chain->sges = memory_try(slots, sizeof(*chain->sges));
+	chain->slots = memory_try(slots, sizeof(*chain->slots));
+	chain->batches = memory_try(batches, sizeof(*chain->batches));
+	chain->stamps = memory_try(batches, sizeof(*chain->stamps));
+	chain->bytes_before = memory_try(slots + chain->qp_count, sizeof(*chain->bytes_before));
+	chain->tail = memory_try(chain->post_list, sizeof(*chain->tail));
+	return chain->wrs && chain->sges && chain->slots && chain->batches && chain->stamps &&
+	       chain->bytes_before && chain->tail;
+}
+
+void chain_done(struct chain *chain)
+{
+	free(take(chain->wrs));
+	free(take(chain->sges));
+	free(take(chain->slots));
+	free(take(chain->batches));
+	free(take(chain->stamps));
+	free(take(chain->bytes_before));
+	free(take(chain->tail));
+}
+
+static void fill_request(struct chain *chain, size_t slot, size_t qp_index, uint32_t class_index)
+{
+	const struct flow *flow = chain->flow;
+	bool is_last = (slot + 1) % chain->post_list == 0;
+	bool is_signalled = (slot + 1) % chain->signal_interval == 0;
+
+	flow_request(flow, qp_index, class_index, &chain->wrs[slot], &chain->sges[slot]);
+	chain->wrs[slot].wr_id = slot;
+	chain->wrs[slot].next = is_last ? NULL : &chain->wrs[slot + 1];
+	chain->wrs[slot].send_flags |= is_signalled ? IBV_SEND_SIGNALED : 0;
+	chain->slots[slot] =
+		(struct chain_slot){ .stamp = &chain->stamps[slot / chain->post_list],
+				     .latency = &chain->flow->window.interval[class_index],
+				     .qp_index = (uint32_t)qp_index,
+				     .class_index = class_index };
+	if (is_signalled) {
+		chain->batches[slot / chain->post_list].stamp =
+			&chain->stamps[slot / chain->post_list];
+	}
+}
+
+static void fill_ring(struct chain *chain, size_t qp_index, const uint16_t *deck)
+{
+	size_t first = qp_index * chain->length;
+	uint64_t *bytes_before = &chain->bytes_before[qp_index * (chain->length + 1)];
+
+	for (size_t i = 0; i < chain->length; i++) {
+		fill_request(chain, first + i, qp_index, deck[i]);
+		bytes_before[i + 1] = bytes_before[i] + chain->flow->classes[deck[i]].size_bytes;
+	}
+	for (size_t i = 0; i < chain->batch_count; i++) {
+		size_t slot = first + i * chain->post_list;
+
+		chain->batches[slot / chain->post_list].head = &chain->wrs[slot];
+	}
+}
+
+static void fill(struct chain *chain, bool is_shared, uint16_t *deck)
+{
+	const struct flow *flow = chain->flow;
+	uint64_t seed = flow->assignment->seed;
+
+	if (is_shared) {
+		operation_deck(flow->classes, flow->class_count, chain->signal_interval, seed, deck,
+			       chain->slot_count);
+	}
+	for (size_t i = 0; i < chain->qp_count; i++) {
+		if (!is_shared) {
+			operation_deck(flow->classes, flow->class_count, chain->signal_interval,
+				       seed + i * SEED_STEP, deck, chain->length);
+		}
+		fill_ring(chain, i, is_shared ? deck + i * chain->length : deck);
+	}
+}
+
+int chain_init(struct chain *chain, const struct flow *flow, size_t outstanding, struct error *err)
+{
+	const struct workload_settings *workload = &flow->assignment->workload.workload;
+	_cleanup_free_ uint16_t *deck = NULL;
+	bool is_shared;
+
+	*chain = (struct chain){ .flow = flow,
+				 .qp_count = flow->resources->qp_count,
+				 .post_list = workload->post_list,
+				 .signal_interval = workload->signal_interval };
+	chain->length = choose_length(chain, outstanding, &is_shared);
+	if (chain->length == 0) {
+		return error_set(err, -E2BIG, ERROR_RESOURCE,
+				 "%zu queue pairs with %zu outstanding each, post_list %zu and "
+				 "signal_interval %zu need more than %d prepared requests; lower "
+				 "qp.num_qps, workload.load.outstanding or signal_interval",
+				 chain->qp_count, outstanding, chain->post_list,
+				 chain->signal_interval, LIMIT_RING_WRS);
+	}
+	chain->slot_count = chain->length * chain->qp_count;
+	chain->batch_count = chain->length / chain->post_list;
+	deck = memory_try(is_shared ? chain->slot_count : chain->length, sizeof(*deck));
+	if (!deck || !allocate(chain)) {
+		return error_set(err, -ENOMEM, ERROR_RESOURCE,
+				 "no memory for %zu prepared work requests", chain->slot_count);
+	}
+	fill(chain, is_shared, deck);
+	return 0;
+}
+
+static size_t slot_of(const struct chain *chain, size_t qp_index, uint64_t position)
+{
+	return qp_index * chain->length + position % chain->length;
+}
+
+uint64_t chain_bytes(const struct chain *chain, size_t qp_index, uint64_t position)
+{
+	const uint64_t *bytes_before = &chain->bytes_before[qp_index * (chain->length + 1)];
+
+	return position / chain->length * bytes_before[chain->length] +
+	       bytes_before[position % chain->length];
+}
+
+uint32_t chain_class(const struct chain *chain, size_t qp_index, uint64_t position)
+{
+	return chain->slots[slot_of(chain, qp_index, position)].class_index;
+}
+
+void chain_count(const struct chain *chain, size_t qp_index, uint64_t from, uint64_t to,
+		 uint64_t *counts)
+{
+	uint64_t turns = (to - from) / chain->length;
+
+	if (turns > 0) {
+		for (uint64_t i = 0; i < chain->length; i++) {
+			counts[chain_class(chain, qp_index, i)] += turns;
+		}
+	}
+	for (uint64_t i = from + turns * chain->length; i < to; i++) {
+		counts[chain_class(chain, qp_index, i)]++;
+	}
+}
+
+struct ibv_send_wr *chain_tail(struct chain *chain, size_t qp_index, uint64_t position,
+			       size_t count)
+{
+	struct ibv_send_wr *tail = chain->tail;
+
+	for (size_t i = 0; i < count; i++) {
+		tail[i] = chain->wrs[slot_of(chain, qp_index, position + i)];
+		tail[i].next = i + 1 < count ? &tail[i + 1] : NULL;
+	}
+	tail[count - 1].send_flags |= IBV_SEND_SIGNALED;
+	tail[count - 1].wr_id = FLOW_WR_TAIL | qp_index;
+	return tail;
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT
+#include "engine/flow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "engine/fault.h"
+#include "engine/flush.h"
+#include "util/memory.h"
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t ticks_of(const struct flow *flow, uint64_t ns)
+{
+	return clock_ns_to_ticks(&flow->window.scale, ns);
+}
+
+/* A peer's word on where it may be written and read is checked before a device is pointed there. */
+static int check_remote(const struct flow *flow, struct error *err)
+{
+	const struct endpoint_info *remote = flow->remote;
+	const struct resources *resources = flow->resources;
+	bool is_one_sided = false;
+
+	for (size_t i = 0; i < flow->class_count; i++) {
+		is_one_sided |= flow->classes[i].kind != OPERATION_SEND;
+	}
+	if (remote->qp_count != resources->qp_count) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "node \"%s\" prepared %zu queue pairs for our %zu",
+				 assignment_remote(flow->assignment)->node, remote->qp_count,
+				 resources->qp_count);
+	}
+	if (is_one_sided && remote->buffer_bytes < resources->layout.total_bytes) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "node \"%s\" prepared a buffer of %llu bytes, this job needs %llu",
+				 assignment_remote(flow->assignment)->node,
+				 (unsigned long long)remote->buffer_bytes,
+				 (unsigned long long)resources->layout.total_bytes);
+	}
+	return 0;
+}
+
+static int expand_classes(struct flow *flow, struct error *err)
+{
+	const struct workload *workload = &flow->assignment->workload;
+	uint64_t max_inline_bytes =
+		earlier(workload->qp.max_inline_data, flow->resources->max_inline_data);
+	uint64_t total;
+
+	flow->class_count = operation_classes(workload->workload.ops, workload->workload.op_count,
+					      max_inline_bytes, flow->classes, &total);
+	if (flow->class_count == 0) {
+		return error_set(err, -EINVAL, ERROR_INPUT,
+				 "workload.ops: needs 1 to %d pairs of operation and size",
+				 LIMIT_CLASSES);
+	}
+	for (size_t i = 0; i < flow->class_count; i++) {
+		const struct operation_class *class = &flow->classes[i];
+
+		if (class->kind >= OPERATION_SUPPORTED) {
+			return error_set(err, -EOPNOTSUPP, ERROR_INPUT,
+					 "workload.ops: %s is not measured by this version; use "
+					 "send, write or read",
+					 operation_names[class->kind]);
+		}
+		if (class->is_inline && class->size_bytes > max_inline_bytes) {
+			return error_set(err, -EINVAL, ERROR_INPUT,
+					 "workload.ops: inline %s of %llu bytes is above the %llu "
+					 "bytes that %s sends inline",
+					 operation_names[class->kind],
+					 (unsigned long long)class->size_bytes,
+					 (unsigned long long)max_inline_bytes,
+					 assignment_local(flow->assignment)->device);
+		}
+		if (class->size_bytes > flow->resources->layout.half_bytes ||
+		    class->size_bytes > UINT32_MAX) {
+			return error_set(err, -EINVAL, ERROR_BUG,
+					 "a size of %llu bytes is above the buffer's %llu",
+					 (unsigned long long)class->size_bytes,
+					 (unsigned long long)flow->resources->layout.half_bytes);
+		}
+	}
+	return 0;
+}
+
+int flow_init(struct flow *flow, const struct flow_pattern *pattern, struct resources *resources,
+	      const struct assignment *assignment, const struct endpoint_info *remote,
+	      struct error *err)
+{
+	const struct run_settings *run = &assignment->workload.run;
+	struct endpoint_info *copy = memory_new(sizeof(*copy));
+	uint64_t timeout_ns = workload_timeout_ns(&assignment->workload);
+	int ret;
+
+	*copy = *remote;
+	*flow = (struct flow){ .pattern = pattern,
+			       .burst = pattern->burst,
+			       .resources = resources,
+			       .assignment = assignment,
+			       .remote = copy,
+			       .is_answering = assignment->role == ROLE_RESPONDER,
+			       .failure = FAILURE_INIT };
+	flow->flush_state = memory_new_array(resources->qp_count, sizeof(*flow->flush_state));
+	ret = expand_classes(flow, err);
+	if (ret == 0) {
+		ret = check_remote(flow, err);
+	}
+	if (ret == 0) {
+		ret = window_init(&flow->window, run, !flow->is_answering, flow->class_count, err);
+	}
+	if (ret == 0) {
+		flow->burst_ticks = ticks_of(flow, FLOW_BURST_NS);
+		flow->stall_ticks = ticks_of(flow, run->stall_timeout_ns);
+		flow->deadline_ticks = ticks_of(flow, earlier(timeout_ns, LIMIT_RUN_DURATION_NS));
+		ret = pattern->prepare(flow, err);
+	}
+	if (ret < 0) {
+		flow_done(flow);
+	}
+	return ret;
+}
+
+void flow_done(struct flow *flow)
+{
+	flow->pattern->release(flow);
+	window_done(&flow->window);
+	free(take(flow->flush_state));
+	free((void *)flow->remote);
+	flow->remote = NULL;
+}
+
+static struct window_counts counts_of(const struct flow *flow)
+{
+	struct window_counts counts = { 0 };
+
+	flow->pattern->counts(flow, &counts);
+	counts.errors = flow->errors;
+	counts.polls = flow->polls;
+	counts.empty_polls = flow->empty_polls;
+	return counts;
+}
+
+static void plan_next(struct flow *flow)
+{
+	uint64_t next = flow->state == FLOW_RUNNING ? flow->window.next_ticks : CLOCK_NEVER;
+
+	flow->window.next_ticks = earlier(next, flow->deadline_ticks);
+}
+
+static void open_window(struct flow *flow)
+{
+	struct window_counts counts = counts_of(flow);
+
+	flow->pattern->mark_open(flow);
+	window_open(&flow->window, &counts);
+	plan_next(flow);
+}
+
+static void close_window(struct flow *flow, uint64_t now_ticks)
+{
+	if (window_is_open(&flow->window)) {
+		struct window_counts counts = counts_of(flow);
+
+		flow->pattern->mark_close(flow);
+		window_close(&flow->window, &counts, now_ticks);
+	}
+}
+
+void flow_start(struct flow *flow)
+{
+	uint64_t now_ticks = clock_ticks();
+
+	flow->deadline_ticks += now_ticks;
+	flow->found_ticks = now_ticks;
+	window_start(&flow->window, now_ticks);
+	plan_next(flow);
+}
+
+static void begin_first(struct flow *flow)
+{
+	flow->has_begun = true;
+	flow->pattern->begin(flow, flow->window.warmup_ticks == 0 ? flow->window.iterations : 0);
+	if (!flow->is_answering && flow->window.warmup_ticks == 0) {
+		open_window(flow);
+	}
+	flow->first_post_ticks = clock_ticks();
+	flow->found_ticks = flow->first_post_ticks;
+}
+
+void flow_end(struct flow *flow, int end, uint64_t now_ticks)
+{
+	close_window(flow, now_ticks);
+	flow->is_restarting = false;
+	flow->end = end;
+	flow->flush_ticks = now_ticks + ticks_of(flow, FLUSH_DEADLINE_NS);
+	flow->state = FLOW_FLUSHING;
+	plan_next(flow);
+	flush_begin(flow);
+}
+
+void flow_tick(struct flow *flow, uint64_t now_ticks)
+{
+	struct window *window = &flow->window;
+
+	if (flow->state > FLOW_CLOSING) {
+		return;
+	}
+	if (now_ticks >= flow->deadline_ticks) {
+		fault_deadline(flow, now_ticks);
+		return;
+	}
+	if (flow->state == FLOW_RUNNING) {
+		if (window->phase == PHASE_WARMUP && window->warmup_ticks > 0 &&
+		    now_ticks >= window->started_ticks + window->warmup_ticks) {
+			if (window->iterations > 0) {
+				flow->state = FLOW_CLOSING;
+				flow->is_restarting = true;
+				flow->pattern->close(flow, now_ticks);
+			} else {
+				open_window(flow);
+			}
+		} else if (window->phase == PHASE_MEASURING && window->duration_ticks > 0 &&
+			   now_ticks >= window->open_ticks + window->duration_ticks) {
+			flow->end = END_DURATION;
+			close_window(flow, now_ticks);
+			flow->state = FLOW_CLOSING;
+			flow->pattern->close(flow, now_ticks);
+		} else if (now_ticks >= window->next_cut_ticks) {
+			struct window_counts counts = counts_of(flow);
+
+			window_cut(window, &counts, now_ticks);
+		}
+	}
+	plan_next(flow);
+}
+
+void flow_finish(struct flow *flow, uint64_t now_ticks)
+{
+	flow->end = END_ITERATIONS;
+	close_window(flow, now_ticks);
+	flow->state = FLOW_OVER;
+}
+
+void flow_drained(struct flow *flow, uint64_t now_ticks)
+{
+	if (!flow->is_restarting) {
+		flow->state = FLOW_OVER;
+		return;
+	}
+	flow->is_restarting = false;
+	flow->state = FLOW_RUNNING;
+	flow->found_ticks = now_ticks;
+	flow->pattern->begin(flow, flow->window.iterations);
+	open_window(flow);
+}
+
+void flow_arrived(struct flow *flow)
+{
+	open_window(flow);
+}
+
+/* Time alone ends, cuts and opens, too: asked whenever a burst found nothing. */
+static void look_at_clock(struct flow *flow)
+{
+	uint64_t now_ticks = clock_ticks();
+
+	if (now_ticks >= flow->window.next_ticks) {
+		flow_tick(flow, now_ticks);
+	}
+	if (flow->state <= FLOW_CLOSING && now_ticks - flow->found_ticks >= flow->stall_ticks &&
+	    flow->pattern->is_waiting(flow)) {
+		fault_stall(flow, now_ticks);
+	}
+}
+
+bool flow_step(struct flow *flow, bool *ret_found)
+{
+	bool has_found = false;
+
+	if (!flow->has_begun) {
+		begin_first(flow);
+	}
+	if (flow->state <= FLOW_CLOSING) {
+		has_found = flow->burst(flow);
+		if (!has_found) {
+			look_at_clock(flow);
+		}
+	} else if (flow->state == FLOW_FLUSHING) {
+		has_found = flush_burst(flow);
+		if (flow->flush_marks == 0 || clock_ticks() >= flow->flush_ticks) {
+			flow->state = FLOW_OVER;
+		}
+	}
+	*ret_found = has_found;
+	return flow->state != FLOW_OVER;
+}
+
+uint64_t flow_next_ticks(const struct flow *flow)
+{
+	uint64_t next = flow->window.next_ticks;
+
+	if (flow->state == FLOW_FLUSHING) {
+		return flow->flush_ticks;
+	}
+	if (flow->pattern->is_waiting(flow)) {
+		next = earlier(next, flow->found_ticks + flow->stall_ticks);
+	}
+	return next;
+}
+
+void flow_stop(struct flow *flow)
+{
+	if (flow->state <= FLOW_CLOSING) {
+		flow_end(flow, END_STOPPED, clock_ticks());
+	}
+}
+
+void flow_request(const struct flow *flow, size_t qp_index, size_t class_index,
+		  struct ibv_send_wr *wr, struct ibv_sge *sge)
+{
+	static const enum ibv_wr_opcode opcodes[OPERATION_SUPPORTED] = {
+		[OPERATION_SEND] = IBV_WR_SEND,
+		[OPERATION_WRITE] = IBV_WR_RDMA_WRITE,
+		[OPERATION_READ] = IBV_WR_RDMA_READ,
+	};
+	const struct operation_class *class = &flow->classes[class_index];
+	const struct buffer_layout *layout = &flow->resources->layout;
+	uint64_t offset_bytes = qp_index * layout->stride_bytes;
+	bool is_read = class->kind == OPERATION_READ;
+	/* First half: what this end sends, and the other end reads; second half: what comes in. */
+	uint64_t local_bytes = offset_bytes + (is_read ? layout->half_bytes : 0);
+	uint64_t remote_bytes = offset_bytes + (is_read ? 0 : layout->half_bytes);
+
+	*sge = (struct ibv_sge){ .addr = (uintptr_t)flow->resources->buffer + local_bytes,
+				 .length = (uint32_t)class->size_bytes,
+				 .lkey = flow->resources->mr->lkey };
+	*wr = (struct ibv_send_wr){ .opcode = opcodes[class->kind],
+				    .send_flags = class->is_inline ? IBV_SEND_INLINE : 0,
+				    .sg_list = sge,
+				    .num_sge = class->size_bytes > 0 ? 1 : 0 };
+	if (class->kind != OPERATION_SEND) {
+		wr->wr.rdma.remote_addr = flow->remote->buffer_address + remote_bytes;
+		wr->wr.rdma.rkey = (uint32_t)flow->remote->rkey;
+	}
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+#include "engine/hotloop.h"
+
+#include <infiniband/verbs.h>
+
+#include "engine/stream.h"
+
+#define HOTLOOP_POLL 32
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* Position up to which a queue pair may have posted now. */
+static inline uint64_t room_limit(const struct stream *stream, const struct stream_qp *qp)
+{
+	uint64_t limit = qp->completed + stream->depth;
+
+	return limit < qp->batch_limit ? limit : qp->batch_limit;
+}
+
+/* Only batches that hold a signalled request are stamped: no other stamp is ever read. */
+static inline int post_batch(struct stream_qp *qp, const struct chain_batch *batch,
+			     struct ibv_send_wr **bad)
+{
+	if (batch->stamp) {
+		*batch->stamp = clock_ticks();
+	}
+	return ibv_post_send(qp->qp, batch->head, bad);
+}
+
+static inline void complete(struct stream *stream, const struct ibv_wc *wc, uint64_t now_ticks)
+{
+	const struct flow *flow = stream->flow;
+
+	if (unlikely(wc->status != IBV_WC_SUCCESS || wc->wr_id >= stream->chain.slot_count)) {
+		stream_odd_completion(stream, wc, now_ticks);
+		return;
+	}
+
+	const struct chain_slot *slot = &stream->chain.slots[wc->wr_id];
+	struct stream_qp *qp = &stream->qps[slot->qp_index];
+	uint64_t stamp = *slot->stamp;
+
+	if (likely(stamp >= flow->window.open_ticks)) {
+		histogram_add(slot->latency,
+			      clock_ticks_to_ns(&flow->window.scale, now_ticks - stamp));
+	}
+	qp->completed += stream->signal_interval;
+	if (unlikely(qp->completed == qp->limit)) {
+		stream_qp_finished(stream, now_ticks);
+	}
+}
+
+/* What both loops do after posting. Returns how many completions there were. */
+static inline int poll_round(struct stream *stream, struct ibv_wc *wcs, uint64_t *ret_now_ticks)
+{
+	struct flow *flow = stream->flow;
+	int count = ibv_poll_cq(stream->cq, HOTLOOP_POLL, wcs);
+
+	flow->polls++;
+	if (count <= 0) {
+		flow->empty_polls++;
+		return 0;
+	}
+	*ret_now_ticks = clock_ticks();
+	flow->found_ticks = *ret_now_ticks;
+	return count;
+}
+
+/* Whether a burst goes on after something completed at now_ticks. */
+static inline bool goes_on(struct flow *flow, uint64_t now_ticks, uint64_t until_ticks)
+{
+	if (unlikely(now_ticks >= flow->window.next_ticks)) {
+		flow_tick(flow, now_ticks);
+		return false;
+	}
+	return likely(flow->state <= FLOW_CLOSING && now_ticks < until_ticks);
+}
+
+static inline bool post_all(struct stream *stream, struct stream_qp *qp)
+{
+	const struct chain_batch *next = qp->next;
+	uint64_t post_list = stream->post_list;
+	uint64_t most = qp->posted + FLOW_BURST_ROUNDS * post_list;
+	uint64_t limit = room_limit(stream, qp);
+	uint64_t posted = qp->posted;
+	struct ibv_send_wr *bad = NULL;
+	int number = 0;
+
+	limit = limit < most ? limit : most;
+	while (posted + post_list <= limit) {
+		number = post_batch(qp, next, &bad);
+		if (unlikely(number != 0)) {
+			break;
+		}
+		next++;
+		next = next == qp->end ? qp->first : next;
+		posted += post_list;
+	}
+	bool has_posted = posted != qp->posted;
+
+	qp->next = next;
+	qp->posted = posted;
+	if (unlikely(number != 0)) {
+		stream_post_failed(stream, qp, bad, number);
+	} else if (unlikely(posted >= qp->batch_limit)) {
+		stream_post_tail(stream, qp);
+	}
+	return has_posted;
+}
+
+bool hotloop_one(struct flow *flow)
+{
+	struct stream *stream = flow->own;
+	struct ibv_wc wcs[HOTLOOP_POLL];
+	uint64_t until_ticks = clock_ticks() + flow->burst_ticks;
+	uint64_t now_ticks = 0;
+	unsigned empty = 0;
+	bool has_found = false;
+
+	for (unsigned round = 0; round < FLOW_BURST_ROUNDS; round++) {
+		bool has_posted = post_all(stream, &stream->qps[0]);
+		int count;
+
+		if (unlikely(flow->state > FLOW_CLOSING)) {
+			break;
+		}
+		while ((count = poll_round(stream, wcs, &now_ticks)) == 0 && !has_posted) {
+			if (++empty == FLOW_BURST_EMPTY) {
+				return has_found;
+			}
+		}
+		for (int i = 0; i < count; i++) {
+			complete(stream, &wcs[i], now_ticks);
+		}
+		has_found |= count > 0;
+		if (count > 0 && !goes_on(flow, now_ticks, until_ticks)) {
+			break;
+		}
+	}
+	return has_found;
+}
+
+static inline void make_ready(struct stream *stream, struct stream_qp *qp)
+{
+	if (!qp->is_ready && qp->posted + stream->post_list <= room_limit(stream, qp)) {
+		qp->is_ready = true;
+		stream->ready[stream->ready_tail++ & stream->ready_mask] =
+			(uint32_t)(qp - stream->qps);
+	}
+}
+
+/* One batch of each queue pair that has room, round and round, for a bounded number of batches. */
+static inline bool post_in_turn(struct stream *stream)
+{
+	uint64_t left = FLOW_BURST_ROUNDS;
+	bool has_posted = false;
+
+	while (stream->ready_head != stream->ready_tail && left > 0) {
+		struct stream_qp *qp =
+			&stream->qps[stream->ready[stream->ready_head++ & stream->ready_mask]];
+		struct ibv_send_wr *bad = NULL;
+		int number;
+
+		qp->is_ready = false;
+		number = post_batch(qp, qp->next, &bad);
+		if (unlikely(number != 0)) {
+			stream_post_failed(stream, qp, bad, number);
+			return has_posted;
+		}
+		qp->next++;
+		qp->next = qp->next == qp->end ? qp->first : qp->next;
+		qp->posted += stream->post_list;
+		has_posted = true;
+		left--;
+		make_ready(stream, qp);
+		if (unlikely(qp->posted >= qp->batch_limit)) {
+			stream_post_tail(stream, qp);
+		}
+	}
+	return has_posted;
+}
+
+static inline void ready_again(struct stream *stream, const struct ibv_wc *wc)
+{
+	if (likely(wc->wr_id < stream->chain.slot_count)) {
+		struct stream_qp *qp = &stream->qps[stream->chain.slots[wc->wr_id].qp_index];
+
+		make_ready(stream, qp);
+		if (unlikely(qp->posted >= qp->batch_limit)) {
+			stream_post_tail(stream, qp);
+		}
+	}
+}
+
+bool hotloop_many(struct flow *flow)
+{
+	struct stream *stream = flow->own;
+	struct ibv_wc wcs[HOTLOOP_POLL];
+	uint64_t until_ticks = clock_ticks() + flow->burst_ticks;
+	uint64_t now_ticks = 0;
+	unsigned empty = 0;
+	bool has_found = false;
+
+	if (unlikely(stream->has_short)) {
+		stream_post_short(stream);
+	}
+	for (unsigned round = 0; round < FLOW_BURST_ROUNDS; round++) {
+		bool has_posted = post_in_turn(stream);
+		int count;
+
+		if (unlikely(flow->state > FLOW_CLOSING)) {
+			break;
+		}
+		while ((count = poll_round(stream, wcs, &now_ticks)) == 0 && !has_posted) {
+			if (++empty == FLOW_BURST_EMPTY) {
+				return has_found;
+			}
+		}
+		for (int i = 0; i < count; i++) {
+			complete(stream, &wcs[i], now_ticks);
+			ready_again(stream, &wcs[i]);
+		}
+		has_found |= count > 0;
+		if (count > 0 && !goes_on(flow, now_ticks, until_ticks)) {
+			break;
+		}
+	}
+	return has_found;
+}

@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: MIT
+#include "engine/job.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "engine/placement.h"
+#include "util/clock.h"
+#include "util/memory.h"
+#include "util/text.h"
+
+#define WORKER_END_NS 5000000000ull /* for a thread that has nothing left to do */
+
+struct job_task {
+	struct task task;
+	struct job *job;
+	int error;
+	struct error err;
+};
+
+/* What a call leads to at once is told from the loop all the same: as a task without a run, in the order of the others. */
+enum note_kind { NOTE_FAILED, NOTE_STARTED, NOTE_FINISHED, NOTE_RELEASED };
+
+struct note {
+	struct task task;
+	struct job *job;
+	enum note_kind kind;
+};
+
+static void advance_release(struct job *job);
+static void done_note(struct task *task);
+
+static void post_note(struct job *job, enum note_kind kind)
+{
+	struct note *note = memory_new(sizeof(*note));
+
+	note->task.done = done_note;
+	note->job = job;
+	note->kind = kind;
+	mailbox_post(job->pool->replies, &note->task.setup.message);
+}
+
+static void submit(struct job *job, void (*run)(struct setup_task *task), void (*done)(struct task *task))
+{
+	struct job_task *own = memory_new(sizeof(*own));
+
+	own->task.setup.run = run;
+	own->task.setup.key = job;
+	own->task.done = done;
+	own->job = job;
+	context_submit(job->context, &own->task);
+}
+
+static void set_failure(struct job *job, const struct error *err)
+{
+	const struct endpoint *local = assignment_local(&job->assignment);
+
+	if (error_is_set(&job->failure.error)) {
+		return;
+	}
+	job->failure.error = *err;
+	text_copy(job->failure.node, sizeof(job->failure.node), local->node);
+	text_copy(job->failure.device, sizeof(job->failure.device), local->device);
+}
+
+/* To FAILED; the failure must be set. */
+static void fail(struct job *job)
+{
+	job->state = JOB_FAILED;
+	if (job->is_releasing) {
+		advance_release(job);
+	} else {
+		job->events.failed(job->arg, job, &job->failure, &job->steps);
+	}
+}
+
+struct job *job_new(struct engine *engine, const struct assignment *assignment, const struct job_events *events, void *arg)
+{
+	struct job *job = memory_new(sizeof(*job));
+	struct job *other;
+	bool is_taken;
+
+	job->pool = engine_job_pool(engine);
+	job->assignment = *assignment;
+	job->events = *events;
+	job->arg = arg;
+	job->cpu = -1;
+	job->failure = FAILURE_INIT;
+	list_init(&job->wait.link);
+	do {
+		is_taken = false;
+		list_each(other, &job->pool->jobs, link) {
+			is_taken |= other->index == job->index;
+		}
+		job->index += is_taken;
+	} while (is_taken);
+	list_append(&job->pool->jobs, &job->link);
+	return job;
+}
+
+const struct assignment *job_assignment(const struct job *job)
+{
+	return &job->assignment;
+}
+
+const struct steps *job_steps(const struct job *job)
+{
+	return &job->steps;
+}
+
+/* --- prepare --- */
+
+static void run_prepare(struct setup_task *setup)
+{
+	struct job_task *own = (struct job_task *)setup;
+	struct job *job = own->job;
+
+	own->error = placement_choose(&job->assignment, job->pool->sys_root, job->index, &job->cpu, &own->err);
+	if (own->error == 0) {
+		own->error = resources_new(&job->resources, job->device, &job->assignment, &job->steps, &own->err);
+	}
+	if (own->error == 0) {
+		resources_info(job->resources, &job->assignment, &job->info);
+	}
+}
+
+/* A task came back: true if it went well and the job goes on. */
+static bool goes_on(struct job *job, const struct job_task *own)
+{
+	if (own->error < 0) {
+		set_failure(job, &own->err);
+	}
+	if (own->error < 0 || job->is_lost) {
+		fail(job);
+		return false;
+	}
+	if (job->is_releasing) {
+		advance_release(job);
+		return false;
+	}
+	return true;
+}
+
+static void done_prepare(struct task *task)
+{
+	struct job_task *own = (struct job_task *)task;
+	struct job *job = own->job;
+
+	job->state = JOB_PREPARED;
+	if (goes_on(job, own)) {
+		job->events.prepared(job->arg, job, &job->info, &job->steps);
+	}
+	free(own);
+}
+
+static void prepare_on(struct job *job, struct device *device)
+{
+	job->device = device;
+	job->state = JOB_PREPARING;
+	submit(job, run_prepare, done_prepare);
+}
+
+static void device_ready(struct context_wait *wait, struct device *device, uint64_t open_ns, const struct error *err)
+{
+	struct job *job = list_entry(wait, struct job, wait);
+
+	step_add(&job->steps, "open_device", open_ns, 0);
+	if (!device) {
+		set_failure(job, err);
+		fail(job);
+		return;
+	}
+	prepare_on(job, device);
+}
+
+void job_prepare(struct job *job)
+{
+	struct error err = ERROR_INIT;
+	struct device *device;
+
+	if (job->state != JOB_NEW || job->is_releasing) {
+		return;
+	}
+	job->context = job->pool->find_context(job->pool->arg, assignment_local(&job->assignment), &err);
+	if (!job->context) {
+		set_failure(job, &err);
+		job->state = JOB_FAILED;
+		post_note(job, NOTE_FAILED);
+		return;
+	}
+	job->state = JOB_OPENING;
+	job->wait.ready = device_ready;
+	device = context_acquire(job->context, &job->wait);
+	if (device) {
+		prepare_on(job, device);
+	}
+}
+
+/* --- connect --- */
+
+static void run_connect(struct setup_task *setup)
+{
+	struct job_task *own = (struct job_task *)setup;
+	struct job *job = own->job;
+	uint64_t started_mono_ns;
+
+	own->error = resources_connect(job->resources, &job->assignment, &job->remote, &job->steps, &own->err);
+	if (own->error < 0) {
+		return;
+	}
+	started_mono_ns = clock_mono_ns();
+	own->error = traffic_new(&job->traffic, job->resources, &job->assignment, &job->remote, &own->err);
+	step_add(&job->steps, "build_traffic", clock_mono_ns() - started_mono_ns, 0);
+}
+
+static void done_connect(struct task *task)
+{
+	struct job_task *own = (struct job_task *)task;
+	struct job *job = own->job;
+	char name[16];
+
+	job->state = JOB_CONNECTED;
+	if (own->error == 0 && !job->is_lost && !job->is_releasing && !traffic_is_passive(job->traffic)) {
+		snprintf(name, sizeof(name), "worker-%u", job->index);
+		own->error = worker_new(&job->worker, name, job->cpu, job->pool->reports, job, &own->err);
+	}
+	if (goes_on(job, own)) {
+		job->events.connected(job->arg, job, &job->steps);
+	}
+	free(own);
+}
+
+void job_connect(struct job *job, const struct endpoint_info *remote)
+{
+	if (job->state != JOB_PREPARED || job->is_releasing) {
+		return;
+	}
+	job->remote = *remote;
+	job->state = JOB_CONNECTING;
+	submit(job, run_connect, done_connect);
+}
+
+/* --- run --- */
+
+void job_start(struct job *job)
+{
+	if (job->state != JOB_CONNECTED || job->is_releasing) {
+		return;
+	}
+	job->state = JOB_RUNNING;
+	if (job->worker) {
+		worker_start(job->worker, job->traffic);
+	} else {
+		post_note(job, NOTE_STARTED);
+	}
+}
+
+/* A passive responder has seen nothing, but its device may have said something. */
+static void finish_passive(struct job *job)
+{
+	struct totals totals;
+	struct clock_info info;
+
+	sample_totals_init(&totals);
+	clock_info(&info);
+	text_copy(totals.clock, sizeof(totals.clock), info.source);
+	totals.end = error_is_set(&job->failure.error) ? END_ERROR : END_STOPPED;
+	totals.failure = job->failure;
+	totals.steps = job->steps;
+	job->state = JOB_FINISHED;
+	if (job->is_releasing) {
+		sample_totals_done(&totals);
+		advance_release(job);
+	} else {
+		job->events.finished(job->arg, job, &totals);
+	}
+}
+
+void job_stop(struct job *job)
+{
+	if (job->state != JOB_RUNNING || job->is_releasing) {
+		return;
+	}
+	if (job->worker) {
+		worker_stop(job->worker);
+	} else {
+		post_note(job, NOTE_FINISHED);
+	}
+}
+
+static void finish(struct job *job, struct totals *totals)
+{
+	const struct endpoint *local = assignment_local(&job->assignment);
+
+	job->state = JOB_FINISHED;
+	totals->steps = job->steps;
+	if (error_is_set(&totals->failure.error)) {
+		text_copy(totals->failure.node, sizeof(totals->failure.node), local->node);
+		text_copy(totals->failure.device, sizeof(totals->failure.device), local->device);
+	} else if (error_is_set(&job->failure.error)) {
+		totals->failure = job->failure;
+		totals->end = END_ERROR;
+	}
+	if (job->is_releasing) {
+		sample_totals_done(totals);
+		advance_release(job);
+	} else {
+		job->events.finished(job->arg, job, totals);
+	}
+}
+
+void job_report(struct worker_report *report)
+{
+	struct job *job = report->owner;
+	enum worker_report_kind kind = report->kind;
+	struct progress progress = report->progress;
+	struct totals totals = report->totals;
+
+	/* Now, while its worker is there for certain: a callback may lead to its end. */
+	worker_report_free(job->worker, report);
+	switch (kind) {
+	case WORKER_STARTED:
+		if (!job->is_releasing) {
+			job->events.started(job->arg, job);
+		}
+		break;
+	case WORKER_PROGRESS:
+		if (!job->is_releasing) {
+			job->events.progress(job->arg, job, &progress);
+		}
+		break;
+	case WORKER_FINISHED:
+		finish(job, &totals);
+		break;
+	}
+}
+
+/* --- what the device says --- */
+
+/* Ends running traffic with the job's failure. */
+static void stop_failed(struct job *job)
+{
+	if (job->worker) {
+		worker_stop(job->worker);
+	} else {
+		post_note(job, NOTE_FINISHED);
+	}
+}
+
+void job_device_lost(struct job *job, const struct context *context, const struct error *err)
+{
+	if (job->context != context || !job->device) {
+		return;
+	}
+	switch (job->state) {
+	case JOB_PREPARING:
+	case JOB_CONNECTING:
+		set_failure(job, err);
+		job->is_lost = true;
+		break;
+	case JOB_PREPARED:
+	case JOB_CONNECTED:
+		set_failure(job, err);
+		job->state = JOB_FAILED;
+		post_note(job, NOTE_FAILED);
+		break;
+	case JOB_RUNNING:
+		set_failure(job, err);
+		stop_failed(job);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The queue pair's number, or 0 when the element is a completion queue; false if it is none of ours. */
+static bool owns_element(const struct job *job, const void *element, uint64_t *ret_qp_num)
+{
+	*ret_qp_num = 0;
+	for (size_t i = 0; i < job->resources->qp_count; i++) {
+		if (job->resources->qps[i] == element) {
+			*ret_qp_num = job->resources->qps[i]->qp_num;
+			return true;
+		}
+	}
+	return job->resources->send_cq == element || job->resources->recv_cq == element;
+}
+
+void job_element_failed(struct job *job, const struct context *context, const void *element, enum device_event kind,
+			const char *name)
+{
+	struct error err = ERROR_INIT;
+	uint64_t qp_num;
+
+	if (job->context != context || job->state != JOB_RUNNING || !owns_element(job, element, &qp_num)) {
+		return;
+	}
+	if (kind == DEVICE_EVENT_CQ) {
+		error_set(&err, -EIO, ERROR_BUG, "a completion queue of %s failed (%s)", context_name(context), name);
+	} else {
+		error_set(&err, -EIO, ERROR_DEVICE, "qp 0x%llx of %s failed (%s)", (unsigned long long)qp_num,
+			  context_name(context), name);
+	}
+	err.stage = STAGE_RUN;
+	text_copy(err.call, sizeof(err.call), "ibv_get_async_event");
+	set_failure(job, &err);
+	job->failure.qp_num = job->failure.qp_num ? job->failure.qp_num : qp_num;
+	/* Completions tell more of a queue pair's error; nothing comes any more from a completion queue that failed. */
+	if (kind == DEVICE_EVENT_CQ) {
+		stop_failed(job);
+	}
+}
+
+bool job_is_stuck(struct job *job)
+{
+	bool is_running = job->state == JOB_RUNNING && job->worker;
+	uint64_t progress = is_running ? worker_progress(job->worker) : 0;
+	bool is_stuck = is_running && job->was_running && progress == job->seen_progress;
+
+	job->was_running = is_running;
+	job->seen_progress = progress;
+	return is_stuck;
+}
+
+/* --- release --- */
+
+static void run_destroy(struct setup_task *setup)
+{
+	struct job *job = ((struct job_task *)setup)->job;
+
+	if (job->worker && worker_free(job->worker, clock_mono_ns() + WORKER_END_NS) < 0) {
+		/* A thread that may still look at them keeps them. */
+		return;
+	}
+	traffic_free(take(job->traffic));
+	resources_free(take(job->resources), &job->steps);
+}
+
+static void release_now(struct job *job)
+{
+	void (*released)(void *arg, struct job *job) = job->events.released;
+
+	if (job->device) {
+		context_release(job->context);
+	}
+	list_remove(&job->link);
+	released(job->arg, job);
+	free(job);
+}
+
+static void done_destroy(struct task *task)
+{
+	struct job_task *own = (struct job_task *)task;
+	struct job *job = own->job;
+
+	free(own);
+	release_now(job);
+}
+
+/* In whatever state: the next step towards the end, if nothing is out that must come back first. */
+static void advance_release(struct job *job)
+{
+	switch (job->state) {
+	case JOB_OPENING:
+		context_cancel(job->context, &job->wait);
+		break;
+	case JOB_PREPARING:
+	case JOB_CONNECTING:
+	case JOB_DESTROYING:
+		return;
+	case JOB_RUNNING:
+		stop_failed(job);
+		return;
+	default:
+		break;
+	}
+	job->state = JOB_DESTROYING;
+	if (job->device) {
+		submit(job, run_destroy, done_destroy);
+	} else {
+		post_note(job, NOTE_RELEASED);
+	}
+}
+
+void job_release(struct job *job)
+{
+	if (!job->is_releasing) {
+		job->is_releasing = true;
+		advance_release(job);
+	}
+}
+
+static void done_note(struct task *task)
+{
+	struct note *note = (struct note *)task;
+	struct job *job = note->job;
+	enum note_kind kind = note->kind;
+
+	free(note);
+	switch (kind) {
+	case NOTE_FAILED:
+		if (!job->is_releasing) {
+			job->events.failed(job->arg, job, &job->failure, &job->steps);
+		}
+		break;
+	case NOTE_STARTED:
+		if (!job->is_releasing) {
+			job->events.started(job->arg, job);
+		}
+		break;
+	case NOTE_FINISHED:
+		/* The first of several stops. */
+		if (job->state == JOB_RUNNING) {
+			finish_passive(job);
+		}
+		break;
+	case NOTE_RELEASED:
+		release_now(job);
+		break;
+	}
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/*
+ * Jobs, as the engine's own files see them; everybody else uses engine/engine.h. A job is a state machine over setup tasks and one
+ * worker; its resources belong to the setup thread while a task is out, to the worker while it runs, and to nobody in between.
+ * Control thread, but for the tasks.
+ */
+
+#include "engine/context.h"
+#include "engine/engine.h"
+#include "engine/worker.h"
+#include "model/failure.h"
+#include "util/list.h"
+#include "verbs/resources.h"
+
+/* What jobs share; the engine's. */
+struct job_pool {
+	struct list jobs; /* of struct job */
+	struct mailbox *replies; /* of struct task */
+	struct mailbox *reports; /* of struct worker_report */
+	const char *sys_root;
+	/* The context for an endpoint of this node, or NULL with err: not in the inventory, or no threads. */
+	struct context *(*find_context)(void *arg, const struct endpoint *endpoint, struct error *err);
+	void *arg;
+};
+/* In engine.c. */
+struct job_pool *engine_job_pool(struct engine *engine);
+
+enum job_state {
+	JOB_NEW,
+	JOB_OPENING, /* waits for the device */
+	JOB_PREPARING, /* a setup task is out */
+	JOB_PREPARED,
+	JOB_CONNECTING, /* a setup task is out */
+	JOB_CONNECTED,
+	JOB_RUNNING,
+	JOB_FINISHED,
+	JOB_FAILED,
+	JOB_DESTROYING, /* a setup task is out, or the last note */
+};
+
+struct job {
+	struct list link; /* in the pool's jobs */
+	struct job_pool *pool;
+	unsigned index; /* the smallest that no other job has */
+	struct assignment assignment;
+	struct job_events events;
+	void *arg;
+	enum job_state state;
+	bool is_releasing;
+	bool is_lost; /* the device went while a task was out */
+	struct context *context; /* NULL before prepare */
+	struct context_wait wait;
+	struct device *device; /* held */
+	int cpu; /* for the worker, -1 = any */
+	struct resources *resources;
+	struct traffic *traffic;
+	struct worker *worker; /* NULL for a passive responder */
+	struct endpoint_info info;
+	struct endpoint_info remote;
+	struct steps steps;
+	struct failure failure; /* what stops or explains the traffic besides what the worker says */
+	bool was_running; /* at the last look of the watchdog */
+	uint64_t seen_progress;
+};
+
+/* Takes the report (not its job). */
+void job_report(struct worker_report *report);
+/* The device is gone: running traffic ends with that failure, and what waits fails. */
+void job_device_lost(struct job *job, const struct context *context, const struct error *err);
+/* An asynchronous event about an element; does nothing if it is not of this job or the job does not run. */
+void job_element_failed(struct job *job, const struct context *context, const void *element, enum device_event kind,
+			const char *name);
+/* True when its worker runs and made no step since the last call, which saw it running as well. */
+bool job_is_stuck(struct job *job);

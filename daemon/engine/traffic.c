@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "engine/traffic.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "engine/flow.h"
+#include "engine/pingpong.h"
+#include "engine/responder.h"
+#include "engine/stream.h"
+#include "util/clock.h"
+#include "util/memory.h"
+
+struct traffic {
+	bool is_passive;
+	uint64_t started_mono_ns; /* the same moment as started_ticks */
+	uint64_t started_ticks;
+	struct flow flow; /* not used when passive */
+};
+
+/* Only sends, and in a pingpong writes, need somebody at the other end. */
+static bool needs_nobody(const struct assignment *assignment)
+{
+	const struct workload_settings *workload = &assignment->workload.workload;
+
+	if (assignment->role == ROLE_INITIATOR) {
+		return false;
+	}
+	for (size_t i = 0; i < workload->op_count; i++) {
+		int kind = workload->ops[i].kind;
+
+		if (kind == OPERATION_SEND ||
+		    (kind == OPERATION_WRITE && workload->pattern == PATTERN_PINGPONG)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static const struct flow_pattern *choose_pattern(const struct assignment *assignment)
+{
+	switch (assignment->workload.workload.pattern) {
+	case PATTERN_PINGPONG:
+		return &pingpong_pattern;
+	case PATTERN_STREAM:
+		return assignment->role == ROLE_INITIATOR ? &stream_pattern : &responder_pattern;
+	default:
+		return NULL;
+	}
+}
+
+int traffic_new(struct traffic **ret_traffic, struct resources *resources,
+		const struct assignment *assignment, const struct endpoint_info *remote,
+		struct error *err)
+{
+	_cleanup_free_ struct traffic *traffic = memory_new(sizeof(*traffic));
+	const struct flow_pattern *pattern = choose_pattern(assignment);
+	int ret;
+
+	if (!pattern) {
+		return error_set(err, -EOPNOTSUPP, ERROR_INPUT,
+				 "workload.pattern: %s is not measured by this version; use "
+				 "pingpong or stream",
+				 workload_pattern_names[assignment->workload.workload.pattern]);
+	}
+	traffic->is_passive = needs_nobody(assignment);
+	if (!traffic->is_passive) {
+		ret = flow_init(&traffic->flow, pattern, resources, assignment, remote, err);
+		if (ret < 0) {
+			return ret;
+		}
+	}
+	*ret_traffic = take(traffic);
+	return 0;
+}
+
+void traffic_free(struct traffic *traffic)
+{
+	if (traffic && !traffic->is_passive) {
+		flow_done(&traffic->flow);
+	}
+	free(traffic);
+}
+
+bool traffic_is_passive(const struct traffic *traffic)
+{
+	return traffic->is_passive;
+}
+
+void traffic_start(struct traffic *traffic)
+{
+	traffic->started_mono_ns = clock_mono_ns();
+	flow_start(&traffic->flow);
+	traffic->started_ticks = traffic->flow.window.started_ticks;
+}
+
+bool traffic_step(struct traffic *traffic, bool *ret_found)
+{
+	return flow_step(&traffic->flow, ret_found);
+}
+
+void traffic_stop(struct traffic *traffic)
+{
+	flow_stop(&traffic->flow);
+}
+
+uint64_t traffic_next_mono_ns(const struct traffic *traffic)
+{
+	uint64_t next_ticks = flow_next_ticks(&traffic->flow);
+	const struct clock_scale *scale = &traffic->flow.window.scale;
+	uint64_t ticks = next_ticks > traffic->started_ticks ? next_ticks - traffic->started_ticks :
+							       0;
+	uint64_t ns = clock_ticks_to_ns(scale, ticks);
+
+	/* Never early: whoever waits until then must find it due. */
+	while (clock_ns_to_ticks(scale, ns) < ticks) {
+		ns++;
+	}
+	return traffic->started_mono_ns + ns;
+}
+
+bool traffic_has_posted(const struct traffic *traffic)
+{
+	return traffic->flow.has_begun;
+}
+
+bool traffic_progress(struct traffic *traffic, struct progress *ret)
+{
+	struct window *window = &traffic->flow.window;
+
+	if (!window->has_progress) {
+		return false;
+	}
+	window->has_progress = false;
+	*ret = window->progress;
+	return true;
+}
+
+static void move_classes(struct flow *flow, struct totals *ret)
+{
+	ret->class_count = flow->class_count;
+	ret->classes = memory_new_array(flow->class_count, sizeof(*ret->classes));
+	for (size_t i = 0; i < flow->class_count; i++) {
+		ret->classes[i].class = flow->classes[i];
+		ret->classes[i].latency = flow->window.latency[i];
+	}
+	flow->pattern->class_totals(flow, ret->classes);
+}
+
+void traffic_totals(struct traffic *traffic, struct totals *ret)
+{
+	struct flow *flow = &traffic->flow;
+	const struct window *window = &flow->window;
+	bool is_pingpong = flow->assignment->workload.workload.pattern == PATTERN_PINGPONG;
+
+	sample_totals_init(ret);
+	ret->end = flow->end;
+	ret->errors = flow->errors;
+	ret->receives = flow->receives;
+	ret->failure = flow->failure;
+	ret->is_half_round_trip[OPERATION_SEND] = is_pingpong;
+	ret->is_half_round_trip[OPERATION_WRITE] = is_pingpong;
+	if (!flow->is_answering && flow->has_begun) {
+		ret->first_post_ns = clock_ticks_to_ns(
+			&window->scale, flow->first_post_ticks - window->started_ticks);
+	}
+	window_totals(&flow->window, ret);
+	if (flow->pattern->class_totals) {
+		move_classes(flow, ret);
+	}
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+#include "face.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "http/records.h"
+#include "util/clock.h"
+#include "util/text.h"
+
+static const char *const state_names[] = { "starting", "running", "stopping" };
+
+static size_t count_peers(const struct parts *parts, enum peer_state state)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < peers_count(parts->peers); i++) {
+		struct peer_status status;
+
+		peers_status(parts->peers, i, &status);
+		count += status.state == state;
+	}
+	return count;
+}
+
+static size_t count_active(const struct inventory *inventory)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < inventory->port_count; i++) {
+		count += inventory->ports[i].state == PORT_STATE_ACTIVE;
+	}
+	return count;
+}
+
+/* The scenario that is due first; NULL when none is scheduled. */
+static const char *find_next(const struct parts *parts, uint64_t *ret_ns)
+{
+	const char *name = NULL;
+
+	*ret_ns = CLOCK_NEVER;
+	for (size_t i = 0; i < parts->config->scenario_count; i++) {
+		uint64_t missed;
+		uint64_t in_ns = schedule_next_ns(parts->schedule, parts->config->scenarios[i]->name, &missed);
+
+		if (in_ns < *ret_ns) {
+			*ret_ns = in_ns;
+			name = parts->config->scenarios[i]->name;
+		}
+	}
+	return name;
+}
+
+static json_t *write_status(void *arg)
+{
+	const struct parts *parts = arg;
+	const struct inventory *inventory = engine_inventory(parts->engine);
+	struct records_status status = {
+		.node = parts->node_name,
+		.version = RDMATESTD_VERSION,
+		.state = state_names[parts->state],
+		.started_real_ns = parts->started_real_ns,
+		.config_path = parts->config->path,
+		.config_hash = parts->config->hash,
+		.config_generation = parts->config->generation,
+		.config_loaded_real_ns = parts->config_loaded_real_ns,
+		.is_reload_successful = parts->is_last_reload_ok,
+		.pending_restart = parts->needs_restart,
+		.peers_up = count_peers(parts, PEER_UP),
+		.peers_connecting = count_peers(parts, PEER_CONNECTING),
+		.peers_down = count_peers(parts, PEER_DOWN),
+		.ports_active = count_active(inventory),
+		.ports_other = inventory->port_count - count_active(inventory),
+		.scenarios = parts->config->scenario_count,
+		.runs_active = coordinator_active(parts->coordinator) != NULL,
+		.runs_queued = coordinator_queued(parts->coordinator),
+		.runs_kept = history_count(parts->history),
+	};
+
+	for (size_t i = 0; i < history_count(parts->history); i++) {
+		status.verdicts[history_at(parts->history, i)->verdict]++;
+	}
+	status.next_scenario = find_next(parts, &status.next_ns);
+	return records_status(&status);
+}
+
+static json_t *write_devices(void *arg)
+{
+	const struct parts *parts = arg;
+
+	return records_devices(engine_inventory(parts->engine));
+}
+
+static json_t *write_peers(void *arg)
+{
+	const struct parts *parts = arg;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < peers_count(parts->peers); i++) {
+		struct peer_status status;
+		struct records_peer record;
+
+		peers_status(parts->peers, i, &status);
+		record = (struct records_peer){
+			.name = status.settings->name,
+			.address = status.settings->address,
+			.is_enabled = status.settings->is_enabled,
+			.state = peer_state_names[status.state],
+			.since_real_ns = status.since_real_ns,
+			.inventory = status.inventory,
+			.round_trip_ns = status.round_trip_ns,
+			.has_offset = status.has_offset,
+			.clock_offset_ns = status.clock_offset_ns,
+			.clock_error_ns = status.clock_error_ns,
+			.last_error = &status.last_error,
+		};
+		json_array_append_new(list, records_peer(&record));
+	}
+	return list;
+}
+
+static const struct run *last_of(const struct parts *parts, const char *scenario)
+{
+	for (size_t i = 0; i < history_count(parts->history); i++) {
+		const struct run *run = history_at(parts->history, i);
+
+		if (run->state == RUN_DONE && strcmp(run->scenario->name, scenario) == 0) {
+			return run;
+		}
+	}
+	return NULL;
+}
+
+static json_t *write_scenarios(void *arg)
+{
+	const struct parts *parts = arg;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < parts->config->scenario_count; i++) {
+		const struct scenario *scenario = parts->config->scenarios[i];
+		uint64_t missed;
+		uint64_t next_ns = schedule_next_ns(parts->schedule, scenario->name, &missed);
+
+		json_array_append_new(list,
+				      records_scenario(scenario, next_ns, missed, last_of(parts, scenario->name)));
+	}
+	return list;
+}
+
+static bool fits(const struct run *run, const struct view_query *query)
+{
+	return (query->scenario[0] == '\0' || strcmp(query->scenario, run->scenario->name) == 0) &&
+	       (query->verdict == VERDICT_NONE || query->verdict == run->verdict);
+}
+
+static json_t *write_runs(void *arg, const struct view_query *query, bool *ret_more)
+{
+	const struct parts *parts = arg;
+	size_t count = history_count(parts->history);
+	size_t i = 0;
+	json_t *list;
+
+	*ret_more = false;
+	if (query->before[0] != '\0') {
+		while (i < count && strcmp(history_at(parts->history, i)->id, query->before) != 0) {
+			i++;
+		}
+		if (i++ == count) {
+			return NULL;
+		}
+	}
+	list = json_array();
+	for (; i < count && !*ret_more; i++) {
+		const struct run *run = history_at(parts->history, i);
+
+		if (!fits(run, query)) {
+			continue;
+		}
+		if (json_array_size(list) == query->limit) {
+			*ret_more = true;
+		} else {
+			json_array_append_new(list, run_write_summary(run));
+		}
+	}
+	return list;
+}
+
+static json_t *write_run(void *arg, const char *id, bool with_histograms)
+{
+	const struct parts *parts = arg;
+	const struct run *run = history_find(parts->history, id);
+
+	return run != NULL ? run_write(run, with_histograms) : NULL;
+}
+
+static json_t *write_progress(void *arg, const char *id)
+{
+	const struct parts *parts = arg;
+	const struct run *run = history_find(parts->history, id);
+
+	return run != NULL ? records_progress(run, coordinator_progress(parts->coordinator, run->id)) : NULL;
+}
+
+static bool check(json_t *checks, const char *name, bool is_ok, const char *detail)
+{
+	json_array_append_new(checks, records_check(name, is_ok, detail));
+	return is_ok;
+}
+
+static bool is_ready(void *arg, json_t **ret_checks)
+{
+	const struct parts *parts = arg;
+	const struct inventory *inventory = engine_inventory(parts->engine);
+	const char *sick = engine_sick(parts->engine);
+	json_t *checks = json_array();
+	char text[160];
+	bool is_good = true;
+
+	is_good &= check(checks, "configuration", true,
+			 parts->is_last_reload_ok ? "in force" : "in force; the last reload was refused");
+	is_good &= check(checks, "running", parts->state == DAEMON_RUNNING, state_names[parts->state]);
+	snprintf(text, sizeof(text), "%zu of %zu ports active", count_active(inventory), inventory->port_count);
+	is_good &= check(checks, "devices", count_active(inventory) > 0, text);
+	snprintf(text, sizeof(text), "a call to the driver hangs on %s", sick != NULL ? sick : "no device");
+	is_good &= check(checks, "driver", sick == NULL, sick != NULL ? text : "no call hangs");
+	*ret_checks = checks;
+	return is_good;
+}
+
+static bool is_alive(void *arg)
+{
+	const struct parts *parts = arg;
+
+	return parts->is_progressing;
+}
+
+static void fill_gauges(void *arg, struct metrics_gauges *ret)
+{
+	const struct parts *parts = arg;
+	const struct inventory *inventory = engine_inventory(parts->engine);
+	struct engine_usage usage;
+
+	engine_usage(parts->engine, &usage);
+	*ret = (struct metrics_gauges){
+		.version = RDMATESTD_VERSION,
+		.config_generation = parts->config->generation,
+		.is_reload_successful = parts->is_last_reload_ok,
+		.reload_success_real_ns = parts->config_loaded_real_ns,
+		.runs_active = coordinator_active(parts->coordinator) != NULL,
+		.runs_queued = coordinator_queued(parts->coordinator),
+		.peers_up = count_peers(parts, PEER_UP),
+		.peers_connecting = count_peers(parts, PEER_CONNECTING),
+		.peers_down = count_peers(parts, PEER_DOWN),
+		.control_sessions = count_peers(parts, PEER_UP) + guest_count(parts->guests),
+		.jobs_active = usage.jobs,
+		.pinned_bytes = usage.pinned_bytes,
+	};
+	for (size_t i = 0; i < parts->config->scenario_count; i++) {
+		uint64_t missed;
+
+		schedule_next_ns(parts->schedule, parts->config->scenarios[i]->name, &missed);
+		ret->schedule_missed += missed;
+	}
+	for (size_t i = 0; i < inventory->port_count && ret->port_count < METRICS_PORTS; i++) {
+		ret->ports[ret->port_count++] = (struct metrics_port){
+			.device = inventory->ports[i].device,
+			.port_num = (unsigned)inventory->ports[i].port_num,
+			.state = (enum port_state)inventory->ports[i].state,
+			.link_rate_bps = inventory->ports[i].link_rate_bps,
+		};
+	}
+}
+
+void face_fill_view(struct view *view)
+{
+	view->status = write_status;
+	view->devices = write_devices;
+	view->peers = write_peers;
+	view->scenarios = write_scenarios;
+	view->runs = write_runs;
+	view->run = write_run;
+	view->progress = write_progress;
+	view->is_ready = is_ready;
+	view->is_alive = is_alive;
+	view->gauges = fill_gauges;
+}

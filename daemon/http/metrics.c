@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+#include "http/metrics.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "http/metrics_store.h"
+#include "util/clock.h"
+#include "util/memory.h"
+
+/* Series that do not depend on scenarios and peers: gauges, ports, requests. */
+#define SERIES_RESERVED 250
+#define BUCKETS METRICS_STORE_BUCKETS
+#define QUANTILES METRICS_STORE_QUANTILES
+#define PEER_SIZE METRICS_STORE_PEER_SIZE
+
+#define OPERATION_COST (2 + BUCKETS + 3)
+#define SCENARIO_COST (VERDICT_COUNT - 1 + 1)
+#define LAST_COST (2 + QUANTILES)
+#define PAIR_COST 2
+
+struct metrics *metrics_new(const char *node_name)
+{
+	struct metrics *metrics = memory_new(sizeof(*metrics));
+
+	metrics->node_name = node_name;
+	metrics->started_real_ns = clock_real_ns();
+	return metrics;
+}
+
+void metrics_free(struct metrics *metrics)
+{
+	if (!metrics) {
+		return;
+	}
+	free(metrics->scenarios);
+	free(metrics->pairs);
+	free(metrics->requests);
+	free(metrics);
+}
+
+/* --- the budget --- */
+
+static bool take_budget(struct metrics *metrics, size_t cost)
+{
+	if (metrics->used + cost > METRICS_SERIES_BUDGET - SERIES_RESERVED) {
+		metrics->dropped += cost;
+		return false;
+	}
+	metrics->used += cost;
+	return true;
+}
+
+static size_t scenario_cost(const struct scenario_series *scenario)
+{
+	size_t cost = SCENARIO_COST;
+
+	for (int kind = 0; kind < OPERATION_SUPPORTED; kind++) {
+		cost += scenario->operations[kind].is_kept ? OPERATION_COST : 0;
+	}
+	return cost;
+}
+
+static size_t pair_cost(const struct pair_series *pair)
+{
+	size_t cost = PAIR_COST;
+
+	for (int kind = 0; kind < OPERATION_SUPPORTED; kind++) {
+		cost += pair->operations[kind].is_kept ? LAST_COST : 0;
+	}
+	return cost;
+}
+
+static struct scenario_series *find_scenario(struct metrics *metrics, const char *name)
+{
+	for (size_t i = 0; i < metrics->scenario_count; i++) {
+		if (strcmp(metrics->scenarios[i].name, name) == 0) {
+			return &metrics->scenarios[i];
+		}
+	}
+	return NULL;
+}
+
+static struct scenario_series *add_scenario(struct metrics *metrics, const char *name)
+{
+	struct scenario_series *scenario = find_scenario(metrics, name);
+
+	if (scenario || !take_budget(metrics, SCENARIO_COST)) {
+		return scenario;
+	}
+	metrics->scenarios = memory_resize(metrics->scenarios, metrics->scenario_count + 1,
+					   sizeof(metrics->scenarios[0]));
+	scenario = &metrics->scenarios[metrics->scenario_count++];
+	memset(scenario, 0, sizeof(*scenario));
+	text_copy(scenario->name, sizeof(scenario->name), name);
+	return scenario;
+}
+
+static struct pair_series *add_pair(struct metrics *metrics, const char *scenario, const char *peer)
+{
+	struct pair_series *pair;
+
+	for (size_t i = 0; i < metrics->pair_count; i++) {
+		pair = &metrics->pairs[i];
+		if (strcmp(pair->scenario, scenario) == 0 && strcmp(pair->peer, peer) == 0) {
+			return pair;
+		}
+	}
+	if (!take_budget(metrics, PAIR_COST)) {
+		return NULL;
+	}
+	metrics->pairs =
+		memory_resize(metrics->pairs, metrics->pair_count + 1, sizeof(metrics->pairs[0]));
+	pair = &metrics->pairs[metrics->pair_count++];
+	memset(pair, 0, sizeof(*pair));
+	text_copy(pair->scenario, sizeof(pair->scenario), scenario);
+	text_copy(pair->peer, sizeof(pair->peer), peer);
+	return pair;
+}
+
+/* --- what is there to be told of --- */
+
+static bool is_node(const struct config *config, const char *name, size_t length)
+{
+	const char *own = config->daemon.node_name;
+
+	if (strlen(own) == length && strncmp(own, name, length) == 0) {
+		return true;
+	}
+	for (size_t i = 0; i < config->peer_count; i++) {
+		if (strlen(config->peers[i].name) == length &&
+		    strncmp(config->peers[i].name, name, length) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A peer, or two joined by "->". */
+static bool is_peer(const struct config *config, const char *peer)
+{
+	const char *arrow = strstr(peer, "->");
+
+	if (!arrow) {
+		return is_node(config, peer, strlen(peer));
+	}
+	return is_node(config, peer, (size_t)(arrow - peer)) &&
+	       is_node(config, arrow + 2, strlen(arrow + 2));
+}
+
+void metrics_configure(struct metrics *metrics, const struct config *config)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < metrics->scenario_count; i++) {
+		if (config_scenario(config, metrics->scenarios[i].name)) {
+			metrics->scenarios[kept++] = metrics->scenarios[i];
+		} else {
+			metrics->used -= scenario_cost(&metrics->scenarios[i]);
+		}
+	}
+	metrics->scenario_count = kept;
+	kept = 0;
+	for (size_t i = 0; i < metrics->pair_count; i++) {
+		const struct pair_series *pair = &metrics->pairs[i];
+
+		if (config_scenario(config, pair->scenario) && is_peer(config, pair->peer)) {
+			metrics->pairs[kept++] = *pair;
+		} else {
+			metrics->used -= pair_cost(pair);
+		}
+	}
+	metrics->pair_count = kept;
+	for (size_t i = 0; i < config->scenario_count; i++) {
+		add_scenario(metrics, config->scenarios[i]->name);
+	}
+}
+
+/* --- what runs came to --- */
+
+/* All sizes of an operation together; false when the measurement has none of it. */
+static bool sum_operation(const struct totals *totals, int kind, struct class_totals *ret)
+{
+	bool is_there = false;
+
+	ret->completed = 0;
+	ret->bytes = 0;
+	histogram_reset(&ret->latency);
+	for (size_t i = 0; i < totals->class_count; i++) {
+		if (totals->classes[i].class.kind == kind) {
+			ret->completed += totals->classes[i].completed;
+			ret->bytes += totals->classes[i].bytes;
+			histogram_merge(&ret->latency, &totals->classes[i].latency);
+			is_there = true;
+		}
+	}
+	return is_there;
+}
+
+static void count_operation(struct metrics *metrics, struct operation_series *series,
+			    const struct class_totals *sum)
+{
+	if (!series->is_kept && !take_budget(metrics, OPERATION_COST)) {
+		return;
+	}
+	series->is_kept = true;
+	series->operations += sum->completed;
+	series->bytes += sum->bytes;
+	series->count += sum->latency.count;
+	series->sum_ns += sum->latency.sum_ns;
+	for (size_t i = 0; i < BUCKETS; i++) {
+		series->buckets[i] +=
+			histogram_count_below(&sum->latency, metrics_store_buckets[i].le_ns);
+	}
+}
+
+/* Of several ports to the same peer the worst one is told. */
+static void keep_last(struct metrics *metrics, struct last_series *series,
+		      const struct class_totals *sum, uint64_t window_ns)
+{
+	double bytes_per_s = (double)sum->bytes * 1e9 / (double)window_ns;
+	double operations_per_s = (double)sum->completed * 1e9 / (double)window_ns;
+
+	if (!series->is_kept && !take_budget(metrics, LAST_COST)) {
+		return;
+	}
+	series->is_kept = true;
+	if (!series->has_rates || bytes_per_s < series->bandwidth_bytes_per_s) {
+		series->bandwidth_bytes_per_s = bytes_per_s;
+	}
+	if (!series->has_rates || operations_per_s < series->operations_per_s) {
+		series->operations_per_s = operations_per_s;
+	}
+	series->has_rates = true;
+	for (size_t i = 0; i < QUANTILES; i++) {
+		uint64_t ns =
+			histogram_has_percentile(&sum->latency, metrics_store_quantiles[i].ppm)
+				? histogram_percentile_ns(&sum->latency,
+							  metrics_store_quantiles[i].ppm)
+				: 0;
+
+		series->quantile_ns[i] = ns > series->quantile_ns[i] ? ns : series->quantile_ns[i];
+	}
+}
+
+static void name_peer(const struct metrics *metrics, const struct measurement *measurement,
+		      char *ret)
+{
+	const char *initiator = measurement->initiator.endpoint.node;
+	const char *responder = measurement->responder.endpoint.node;
+
+	if (strcmp(initiator, metrics->node_name) == 0) {
+		text_copy(ret, PEER_SIZE, responder);
+	} else if (strcmp(responder, metrics->node_name) == 0) {
+		text_copy(ret, PEER_SIZE, initiator);
+	} else {
+		snprintf(ret, PEER_SIZE, "%s->%s", initiator, responder);
+	}
+}
+
+static void begin_pair(struct metrics *metrics, struct pair_series *pair, const struct run *run)
+{
+	if (pair->run == metrics->runs) {
+		return;
+	}
+	pair->run = metrics->runs;
+	pair->verdict = VERDICT_NONE;
+	pair->ended_real_ns = run->ended_real_ns;
+	for (int kind = 0; kind < OPERATION_SUPPORTED; kind++) {
+		bool is_kept = pair->operations[kind].is_kept;
+
+		pair->operations[kind] = (struct last_series){ .is_kept = is_kept };
+	}
+}
+
+static void observe_measurement(struct metrics *metrics, struct scenario_series *scenario,
+				const struct run *run, const struct measurement *measurement,
+				struct class_totals *sum)
+{
+	const struct totals *totals = &measurement->initiator.totals;
+	struct pair_series *pair;
+	char peer[PEER_SIZE];
+
+	name_peer(metrics, measurement, peer);
+	pair = add_pair(metrics, run->scenario->name, peer);
+	if (pair) {
+		begin_pair(metrics, pair, run);
+		pair->verdict = (int)verdict_worse((enum verdict)pair->verdict,
+						   (enum verdict)measurement->verdict);
+	}
+	if (!measurement->initiator.has_totals) {
+		return;
+	}
+	scenario->errors += totals->errors;
+	for (int kind = 0; kind < OPERATION_SUPPORTED; kind++) {
+		if (!sum_operation(totals, kind, sum)) {
+			continue;
+		}
+		count_operation(metrics, &scenario->operations[kind], sum);
+		if (pair && totals->window_ns > 0) {
+			keep_last(metrics, &pair->operations[kind], sum, totals->window_ns);
+		}
+	}
+}
+
+void metrics_observe(struct metrics *metrics, const struct run *run)
+{
+	struct scenario_series *scenario = add_scenario(metrics, run->scenario->name);
+	_cleanup_free_ struct class_totals *sum = memory_new(sizeof(*sum));
+
+	metrics->runs++;
+	if (!scenario) {
+		return;
+	}
+	scenario->verdicts[run->verdict]++;
+	for (size_t i = 0; i < run->measurement_count; i++) {
+		observe_measurement(metrics, scenario, run, run->measurements[i], sum);
+	}
+}
+
+void metrics_count_request(struct metrics *metrics, const char *route, unsigned status)
+{
+	struct request_series *series;
+
+	for (size_t i = 0; i < metrics->request_count; i++) {
+		series = &metrics->requests[i];
+		if (series->status == status && strcmp(series->route, route) == 0) {
+			series->count++;
+			return;
+		}
+	}
+	metrics->requests = memory_resize(metrics->requests, metrics->request_count + 1,
+					  sizeof(metrics->requests[0]));
+	series = &metrics->requests[metrics->request_count++];
+	*series = (struct request_series){ .route = route, .status = status, .count = 1 };
+}
+
+size_t metrics_series(const struct metrics *metrics)
+{
+	return metrics->written;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/*
+ * Prometheus: counts what runs came to, and writes it with what the daemon says of itself in text
+ * format 0.0.4. api/metrics.md lists every metric. A bounded number of series: when the budget is
+ * used up, new label sets are left out and counted. Loop thread.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/config.h"
+#include "model/run.h"
+#include "util/text.h"
+
+#define METRICS_SERIES_BUDGET 2000
+#define METRICS_PORTS 32
+
+struct metrics;
+
+/* State of the daemon at the time of a scrape. */
+struct metrics_port {
+	const char *device;
+	unsigned port_num;
+	enum port_state state;
+	uint64_t link_rate_bps;
+};
+
+struct metrics_gauges {
+	const char *version;
+	uint64_t config_generation;
+	bool is_reload_successful; /* the last load or reload */
+	int64_t reload_success_real_ns; /* of the last one that worked */
+	uint64_t runs_active;
+	uint64_t runs_queued;
+	uint64_t schedule_missed; /* ticks, since the start */
+	uint64_t peers_up;
+	uint64_t peers_connecting;
+	uint64_t peers_down;
+	uint64_t control_sessions; /* open, in both directions */
+	uint64_t jobs_active; /* ours, for runs of any node */
+	uint64_t pinned_bytes; /* registered by them */
+	size_t port_count;
+	struct metrics_port ports[METRICS_PORTS];
+};
+
+/* node_name: which end of a measurement we are; borrowed. */
+struct metrics *metrics_new(const char *node_name);
+void metrics_free(struct metrics *metrics);
+/* Series of scenarios that are there now start at zero; those of scenarios and peers that are gone
+ * end. */
+void metrics_configure(struct metrics *metrics, const struct config *config);
+/* A run that is done and judged. */
+void metrics_observe(struct metrics *metrics, const struct run *run);
+/* One answered request; route: of the table, or "other". */
+void metrics_count_request(struct metrics *metrics, const char *route, unsigned status);
+/* Everything, text format 0.0.4. */
+void metrics_write(struct metrics *metrics, const struct metrics_gauges *gauges, struct text *out);
+/* Series that the last metrics_write wrote. */
+size_t metrics_series(const struct metrics *metrics);

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+#include "http/page.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "http/asset.h"
+#include "http/html.h"
+#include "http/page_tables.h"
+#include "util/units.h"
+
+/* --- the headline: what a person should know first --- */
+
+static void add_headline(struct text *out, const char *mood, const char *first, const char *second)
+{
+	text_format(out, "<section class=\"headline %s\">\n<p class=\"first\">", mood);
+	html_add(out, first);
+	text_add(out, "</p>\n");
+	if (second[0]) {
+		text_add(out, "<p>");
+		html_add(out, second);
+		text_add(out, "</p>\n");
+	}
+	text_add(out, "</section>");
+}
+
+/* The last run of the scenario that came off worst; NULL when all passed or none ran. */
+static const json_t *worst_last(const json_t *scenarios, size_t *ret_run, size_t *ret_bad)
+{
+	static const char *const order[] = { "pass",	     "degraded", "unsupported",
+					     "inconclusive", "error",	 "fail" };
+	const json_t *worst = NULL;
+	size_t worst_rank = 0;
+	const json_t *scenario;
+	size_t i;
+
+	*ret_run = 0;
+	*ret_bad = 0;
+	json_array_foreach(scenarios, i, scenario) {
+		const json_t *last = json_object_get(scenario, "last");
+		const char *verdict = html_word(last, "verdict");
+
+		*ret_run += verdict[0] != '\0';
+		for (size_t rank = 1; rank < sizeof(order) / sizeof(order[0]); rank++) {
+			if (strcmp(verdict, order[rank]) == 0) {
+				(*ret_bad)++;
+				if (rank > worst_rank) {
+					worst_rank = rank;
+					worst = last;
+				}
+			}
+		}
+	}
+	return worst;
+}
+
+static void write_headline(const struct page_content *content, struct text *out)
+{
+	const json_t *config = json_object_get(content->status, "config");
+	const char *state = html_word(content->status, "state");
+	const char *first = "No run yet";
+	const char *mood = "calm";
+	size_t scenarios = json_array_size(content->scenarios);
+	size_t bad;
+	size_t run;
+	const json_t *worst = worst_last(content->scenarios, &run, &bad);
+	const json_t *finding = json_object_get(worst, "first_finding");
+	char line[200];
+	char second[600] = "";
+
+	if (strcmp(state, "running") != 0) {
+		snprintf(line, sizeof(line), "The daemon is %s", state);
+		add_headline(out, "warn", line, "");
+		return;
+	}
+	if (worst) {
+		const char *verdict = html_word(worst, "verdict");
+
+		snprintf(line, sizeof(line), "%s: %s%s", html_word(worst, "scenario"), verdict,
+			 bad > 1 ? ", and it is not the only one" : "");
+		first = line;
+		mood = html_mood(verdict);
+		snprintf(second, sizeof(second), "%s%s%s", html_word(finding, "code"),
+			 finding && !json_is_null(finding) ? ": " : "", html_word(finding, "text"));
+	} else if (run > 0) {
+		if (run == scenarios) {
+			snprintf(line, sizeof(line), "Every scenario passed when it last ran");
+		} else {
+			snprintf(line, sizeof(line), "%zu of %zu scenarios ran, all passed", run,
+				 scenarios);
+		}
+		first = line;
+		mood = "good";
+	} else if (scenarios == 0) {
+		snprintf(
+			second, sizeof(second),
+			"No scenario is configured. The main file is %s; the shipped ones can be included there.",
+			html_word(config, "path"));
+	} else {
+		snprintf(second, sizeof(second), "Start one with: rdmatestctl run %s",
+			 html_word(json_array_get(content->scenarios, 0), "name"));
+	}
+	add_headline(out, mood, first, second);
+	if (!json_is_true(json_object_get(config, "is_last_reload_ok"))) {
+		add_headline(
+			out, "warn", "The last reload was refused",
+			"The configuration before it stays in force. rdmatestd --check tells what is wrong.");
+	}
+	if (json_array_size(json_object_get(config, "pending_restart")) > 0) {
+		add_headline(
+			out, "warn", "A restart is needed",
+			"Settings were changed that take effect at the next start of the daemon.");
+	}
+}
+
+/* --- tiles --- */
+
+static void add_tile(struct text *out, const char *title, const char *value, const char *note)
+{
+	text_add(out, "<div class=\"tile\"><h3>");
+	html_add(out, title);
+	text_add(out, "</h3><p>");
+	html_add(out, value);
+	text_add(out, "</p><p>");
+	html_add(out, note);
+	text_add(out, "</p></div>\n");
+}
+
+static void tile_of_verdicts(const json_t *runs, struct text *out)
+{
+	static const char *const order[] = { "fail",	    "error",	"inconclusive",
+					     "unsupported", "degraded", "pass" };
+	const json_t *verdicts = json_object_get(runs, "verdicts");
+	_cleanup_text_ struct text value = TEXT_INIT;
+	char note[80];
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		if (html_number(verdicts, order[i]) > 0) {
+			text_format(&value, "%s%lld %s", value.length ? ", " : "",
+				    html_number(verdicts, order[i]), order[i]);
+		}
+	}
+	snprintf(note, sizeof(note), "of %lld kept", html_number(runs, "kept"));
+	add_tile(out, "Results", value.length ? value.data : "none yet", note);
+}
+
+static void write_tiles(const struct page_content *content, struct text *out)
+{
+	const json_t *peers = json_object_get(content->status, "peers");
+	const json_t *ports = json_object_get(content->status, "ports");
+	const json_t *runs = json_object_get(content->status, "runs");
+	const json_t *next = json_object_get(content->status, "next");
+	const json_t *config = json_object_get(content->status, "config");
+	_cleanup_text_ struct text when = TEXT_INIT;
+	char value[120];
+	char note[120];
+
+	tile_of_verdicts(runs, out);
+	snprintf(value, sizeof(value), "%lld running", html_number(runs, "active"));
+	snprintf(note, sizeof(note), "%lld waiting", html_number(runs, "queued"));
+	add_tile(out, "Runs now", value, note);
+	html_add_duration(&when, next, "in_ns");
+	snprintf(note, sizeof(note), "in %s", when.data ? when.data : "");
+	add_tile(out, "Next by schedule", when.data ? html_word(next, "scenario") : "nothing",
+		 when.data ? note : "scenarios start by hand");
+	snprintf(value, sizeof(value), "%lld up", html_number(peers, "up"));
+	snprintf(note, sizeof(note), "%lld connecting, %lld down", html_number(peers, "connecting"),
+		 html_number(peers, "down"));
+	add_tile(out, "Peers", value, note);
+	snprintf(value, sizeof(value), "%lld active", html_number(ports, "active"));
+	snprintf(note, sizeof(note), "%lld not", html_number(ports, "other"));
+	add_tile(out, "RDMA ports", value, note);
+	snprintf(value, sizeof(value), "generation %lld", html_number(config, "generation"));
+	add_tile(out, "Configuration", value, html_word(config, "path"));
+}
+
+/* --- the frame --- */
+
+static void write_title(const struct page_content *content, struct text *out)
+{
+	html_add(out, html_word(content->status, "node"));
+	text_add(out, " · rdmatestd");
+}
+
+static void write_style(const struct page_content *content, struct text *out)
+{
+	text_add(out, asset_find("page.css")->bytes);
+}
+
+static void write_node(const struct page_content *content, struct text *out)
+{
+	html_add(out, html_word(content->status, "node"));
+}
+
+static void write_about(const struct page_content *content, struct text *out)
+{
+	html_add_mark(out, html_word(content->status, "state"));
+	text_add(out, " version ");
+	html_add(out, html_word(content->status, "version"));
+	text_add(out, ", started ");
+	html_add_ago(out, html_word(content->status, "now"), content->status, "started_at");
+}
+
+static const struct {
+	const char *name; /* {{name}} in api/page/page.html */
+	void (*write)(const struct page_content *content, struct text *out);
+} slots[] = {
+	{ "title", write_title },
+	{ "style", write_style },
+	{ "node", write_node },
+	{ "about", write_about },
+	{ "headline", write_headline },
+	{ "tiles", write_tiles },
+	{ "scenarios", page_tables_scenarios },
+	{ "runs", page_tables_runs },
+	{ "peers", page_tables_peers },
+	{ "ports", page_tables_ports },
+};
+
+/* Fills the slot whose name begins at `name`; where the text goes on behind it. */
+static const char *fill_slot(const struct page_content *content, const char *name, struct text *out)
+{
+	for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
+		size_t length = strlen(slots[i].name);
+
+		if (strncmp(name, slots[i].name, length) == 0 &&
+		    text_starts_with(name + length, "}}")) {
+			slots[i].write(content, out);
+			return name + length + 2;
+		}
+	}
+	text_add(out, "{{");
+	return name;
+}
+
+void page_write(const struct page_content *content, struct text *out)
+{
+	const char *at = asset_find("page.html")->bytes;
+
+	for (;;) {
+		const char *slot = strstr(at, "{{");
+
+		if (!slot) {
+			text_add(out, at);
+			return;
+		}
+		text_add_bytes(out, at, (size_t)(slot - at));
+		at = fill_slot(content, slot + 2, out);
+	}
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+#include "http/page_tables.h"
+
+#include "http/html.h"
+#include "util/units.h"
+
+#define RUNS_SHOWN 20
+
+static void begin_table(struct text *out, const char *const *columns)
+{
+	text_add(out, "<div class=\"scroll\"><table>\n<thead><tr>");
+	for (size_t i = 0; columns[i]; i++) {
+		/* A leading "#": numbers. */
+		bool is_number = columns[i][0] == '#';
+
+		text_format(out, "<th scope=\"col\"%s>%s</th>",
+			    is_number ? " class=\"number\"" : "", columns[i] + is_number);
+	}
+	text_add(out, "</tr></thead>\n<tbody>\n");
+}
+
+static void end_table(struct text *out)
+{
+	text_add(out, "</tbody></table></div>");
+}
+
+static void add_empty(struct text *out, const char *sentence)
+{
+	text_format(out, "<div class=\"scroll\"><p class=\"empty\">%s</p></div>", sentence);
+}
+
+static void add_schedule(struct text *out, const json_t *scenario)
+{
+	const json_t *schedule = json_object_get(scenario, "schedule");
+
+	if (!json_is_true(json_object_get(scenario, "is_enabled"))) {
+		text_add(out, "disabled");
+	} else if (json_is_integer(json_object_get(schedule, "every_ns"))) {
+		text_add(out, "every ");
+		html_add_duration(out, schedule, "every_ns");
+		text_add(out, json_is_true(json_object_get(schedule, "is_at_startup"))
+				      ? ", at startup"
+				      : "");
+	} else {
+		text_add(out, json_is_true(json_object_get(schedule, "is_at_startup"))
+				      ? "at startup"
+				      : "by hand");
+	}
+}
+
+static void add_run_link(struct text *out, const json_t *run)
+{
+	text_add(out, "<a class=\"code\" href=\"/v1/runs/");
+	html_add(out, html_word(run, "id"));
+	text_add(out, "\">");
+	html_add(out, html_word(run, "id"));
+	text_add(out, "</a>");
+}
+
+void page_tables_scenarios(const struct page_content *content, struct text *out)
+{
+	static const char *const columns[] = { "Last verdict", "Scenario", "Starts",
+					       "#Last ran",    "#Next in", NULL };
+	const json_t *scenario;
+	size_t i;
+
+	if (json_array_size(content->scenarios) == 0) {
+		add_empty(out, "None is configured.");
+		return;
+	}
+	begin_table(out, columns);
+	json_array_foreach(content->scenarios, i, scenario) {
+		const json_t *last = json_object_get(scenario, "last");
+		const char *verdict = html_word(last, "verdict");
+
+		text_add(out, "<tr><td class=\"short\">");
+		html_add_mark(out, verdict[0] ? verdict : "none yet");
+		text_add(out, "</td><th scope=\"row\">");
+		html_add(out, html_word(scenario, "name"));
+		text_add(out, "<span class=\"note\">");
+		html_add(out, html_word(scenario, "description"));
+		text_add(out, "</span></th><td class=\"short\">");
+		add_schedule(out, scenario);
+		text_add(out, "</td><td class=\"number\">");
+		html_add_ago(out, html_word(content->status, "now"), last, "ended_at");
+		text_add(out, "</td><td class=\"number\">");
+		html_add_duration(out, json_object_get(scenario, "schedule"), "next_in_ns");
+		text_add(out, "</td></tr>\n");
+	}
+	end_table(out);
+}
+
+static void write_run_row(const struct page_content *content, const json_t *run, struct text *out)
+{
+	const json_t *finding = json_object_get(run, "first_finding");
+	const char *verdict = html_word(run, "verdict");
+	bool is_over = html_word(run, "ended_at")[0];
+
+	text_add(out, "<tr><td class=\"short\">");
+	html_add_mark(out, verdict[0] ? verdict : html_word(run, "state"));
+	text_add(out, "</td><th scope=\"row\">");
+	html_add(out, html_word(run, "scenario"));
+	if (json_is_object(finding)) {
+		text_add(out, "<span class=\"note\">");
+		html_add(out, html_word(finding, "code"));
+		text_add(out, " ");
+		html_add(out, html_word(finding, "text"));
+		text_add(out, "</span>");
+	}
+	text_add(out, "</th><td class=\"number\">");
+	html_add_ago(out, html_word(content->status, "now"), run,
+		     is_over ? "ended_at" : "queued_at");
+	text_add(out, "</td><td class=\"number\">");
+	html_add_duration(out, run, "duration_ns");
+	text_format(out, "</td><td class=\"number\">%lld</td><td class=\"short\">",
+		    html_number(run, "measurements"));
+	html_add(out, html_word(run, "trigger"));
+	text_add(out, "</td><td class=\"short\">");
+	add_run_link(out, run);
+	text_add(out, "</td></tr>\n");
+}
+
+void page_tables_runs(const struct page_content *content, struct text *out)
+{
+	static const char *const columns[] = { "Verdict", "Scenario",	"#When", "#Took",
+					       "#Pairs",  "Started by", "Run",	 NULL };
+	const json_t *run;
+	size_t i;
+
+	if (json_array_size(content->runs) == 0) {
+		add_empty(out, "None yet. <code>rdmatestctl run NAME</code> starts one.");
+		return;
+	}
+	begin_table(out, columns);
+	json_array_foreach(content->runs, i, run) {
+		if (i < RUNS_SHOWN) {
+			write_run_row(content, run, out);
+		}
+	}
+	end_table(out);
+}
+
+static void add_error(struct text *out, const json_t *peer)
+{
+	const char *error = html_word(peer, "error");
+
+	if (error[0]) {
+		text_add(out, "<span class=\"note\">");
+		html_add(out, error);
+		text_add(out, "</span>");
+	}
+}
+
+static void add_clock(struct text *out, const json_t *peer)
+{
+	const json_t *clock = json_object_get(peer, "clock");
+	long long offset_ns = html_number(clock, "offset_ns");
+	char offset[UNITS_SIZE];
+	char error[UNITS_SIZE];
+
+	if (json_is_object(clock)) {
+		text_format(out, "%s%s ± %s", offset_ns < 0 ? "−" : "+",
+			    units_format_duration(
+				    (uint64_t)(offset_ns < 0 ? -offset_ns : offset_ns), offset),
+			    units_format_duration((uint64_t)html_number(clock, "error_ns"), error));
+	}
+}
+
+void page_tables_peers(const struct page_content *content, struct text *out)
+{
+	static const char *const columns[] = { "State",	      "Peer",	"Address", "#Since",
+					       "#Round trip", "#Clock", "Version", NULL };
+	const json_t *peer;
+	size_t i;
+
+	if (json_array_size(content->peers) == 0) {
+		add_empty(
+			out,
+			"None is configured. A scenario needs a second node: list it under <code>peers</code>.");
+		return;
+	}
+	begin_table(out, columns);
+	json_array_foreach(content->peers, i, peer) {
+		bool is_enabled = json_is_true(json_object_get(peer, "is_enabled"));
+
+		text_add(out, "<tr><td class=\"short\">");
+		html_add_mark(out, is_enabled ? html_word(peer, "state") : "disabled");
+		text_add(out, "</td><th scope=\"row\">");
+		html_add(out, html_word(peer, "name"));
+		add_error(out, peer);
+		text_add(out, "</th><td class=\"short code\">");
+		html_add(out, html_word(peer, "address"));
+		text_add(out, "</td><td class=\"number\">");
+		html_add_ago(out, html_word(content->status, "now"), peer, "since");
+		text_add(out, "</td><td class=\"number\">");
+		html_add_duration(out, peer, "round_trip_ns");
+		text_add(out, "</td><td class=\"number\">");
+		add_clock(out, peer);
+		text_add(out, "</td><td class=\"short\">");
+		html_add(out, html_word(peer, "version"));
+		text_add(out, "</td></tr>\n");
+	}
+	end_table(out);
+}
+
+static void add_rate(struct text *out, const json_t *port)
+{
+	const json_t *rate = json_object_get(port, "link_rate_bps");
+	char buf[UNITS_SIZE];
+
+	text_add(out, json_is_integer(rate)
+			      ? units_format_rate((double)json_integer_value(rate), buf)
+			      : "unknown");
+}
+
+void page_tables_ports(const struct page_content *content, struct text *out)
+{
+	static const char *const columns[] = { "State",	 "Port",     "Link", "#Rate", "#MTU",
+					       "Driver", "Firmware", "GIDs", NULL };
+	const json_t *port;
+	size_t i;
+
+	if (json_array_size(content->devices) == 0) {
+		add_empty(
+			out,
+			"There is no RDMA device. <code>rdma link</code> and <code>lsmod | grep ib_uverbs</code> may tell why.");
+		return;
+	}
+	begin_table(out, columns);
+	json_array_foreach(content->devices, i, port) {
+		const json_t *gids = json_object_get(port, "gids");
+		const json_t *gid;
+		size_t k;
+
+		text_add(out, "<tr><td class=\"short\">");
+		html_add_mark(out, html_word(port, "state"));
+		text_add(out, "</td><th scope=\"row\">");
+		html_add(out, html_word(port, "device"));
+		text_format(out, " port %lld</th><td class=\"short\">",
+			    html_number(port, "port_num"));
+		html_add(out, html_word(port, "link_layer"));
+		text_add(out, "</td><td class=\"number\">");
+		add_rate(out, port);
+		text_format(out, "</td><td class=\"number\">%lld</td><td class=\"short\">",
+			    html_number(port, "active_mtu_bytes"));
+		html_add(out, html_word(port, "driver"));
+		text_add(out, "</td><td class=\"short\">");
+		html_add(out, html_word(port, "firmware"));
+		text_add(out, "</td><td class=\"code\">");
+		json_array_foreach(gids, k, gid) {
+			text_format(out, "%s%lld ", k ? "<br>" : "", html_number(gid, "index"));
+			html_add(out, html_word(gid, "gid"));
+		}
+		text_add(out, "</td></tr>\n");
+	}
+	end_table(out);
+}

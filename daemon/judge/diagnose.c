@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: MIT
+#include "judge/diagnose.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util/units.h"
+
+/* enum ibv_wc_status as far as the rules look at it; judge/ knows no verbs. */
+enum {
+	STATUS_LOC_LEN = 1,
+	STATUS_LOC_PROT = 4,
+	STATUS_FLUSH = 5,
+	STATUS_LOC_ACCESS = 8,
+	STATUS_REM_INV_REQ = 9,
+	STATUS_REM_ACCESS = 10,
+	STATUS_REM_OP = 11,
+	STATUS_RETRY_EXC = 12,
+	STATUS_RNR_RETRY_EXC = 13,
+	STATUS_RESP_TIMEOUT = 20,
+};
+
+/* What a rule about an error looks at. measurement is NULL for the error of a whole run. */
+struct view {
+	const struct failure *failure;
+	const struct measurement *measurement;
+	struct findings *findings;
+	const char *evidence;
+};
+
+static bool is_call(const struct view *view, const char *call)
+{
+	return !strcmp(view->failure->error.call, call);
+}
+
+static bool is_status(const struct view *view, int status)
+{
+	return view->failure->error.kind == ERROR_KIND_WC_STATUS &&
+	       view->failure->error.number == status;
+}
+
+static bool is_errno(const struct view *view, int number)
+{
+	return view->failure->error.kind == ERROR_KIND_ERRNO &&
+	       view->failure->error.number == number;
+}
+
+static const char *node_of(const struct view *view)
+{
+	return view->failure->node[0] ? view->failure->node : "this node";
+}
+
+/* "a node a/rxe0 to b/rxe1", or nothing for a whole run. */
+static const char *path_of(const struct view *view, char *buf, size_t size)
+{
+	const struct measurement *m = view->measurement;
+
+	if (!m) {
+		return "the run";
+	}
+	snprintf(buf, size, "%s/%s to %s/%s", m->initiator.endpoint.node,
+		 m->initiator.endpoint.device, m->responder.endpoint.node,
+		 m->responder.endpoint.device);
+	return buf;
+}
+
+#define PATH_SIZE (4 * LIMIT_NAME + 16)
+
+/* --- one rule each: true when it explains the error, with its finding added --- */
+
+static bool find_bug(const struct view *view)
+{
+	if (view->failure->error.class != ERROR_BUG) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_TESTER_FAULT, CONFIDENCE_CERTAIN, view->evidence,
+		    "rdmatestd on %s made a mistake: %s", node_of(view), view->failure->error.text);
+	return true;
+}
+
+static bool find_abort(const struct view *view)
+{
+	if (!is_call(view, "abort")) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_RUN_ABORTED, CONFIDENCE_CERTAIN, view->evidence,
+		    "stopped before its end: %s", view->failure->error.text);
+	return true;
+}
+
+/* The other daemon: the calls by which jobs tell what it did. */
+static bool find_peer(const struct view *view)
+{
+	static const struct {
+		const char *call;
+		enum finding_code code;
+		const char *sentence;
+	} calls[] = {
+		{ "session", FINDING_PEER_DAEMON_LOST,
+		  "the daemon on %s went away during the run" },
+		{ "connect", FINDING_PEER_UNREACHABLE, "the daemon on %s cannot be reached" },
+		{ "tls", FINDING_PEER_KEY_REFUSED,
+		  "the daemon on %s does not hold the same fleet key" },
+		{ "hello", FINDING_PEER_PROTOCOL,
+		  "the daemon on %s speaks another version of the control protocol" },
+		{ "permit", FINDING_PEER_REFUSED, "the daemon on %s does not permit this run" },
+		{ "busy", FINDING_PEER_REFUSED, "the daemon on %s is busy with other runs" },
+	};
+
+	if (view->failure->error.class != ERROR_PEER) {
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		if (is_call(view, calls[i].call)) {
+			finding_add(view->findings, calls[i].code, CONFIDENCE_CERTAIN,
+				    view->evidence, calls[i].sentence, node_of(view));
+			return true;
+		}
+	}
+	finding_add(view->findings, FINDING_PEER_REFUSED, CONFIDENCE_LIKELY, view->evidence,
+		    "the daemon on %s did not play its part: %s", node_of(view),
+		    view->failure->error.text);
+	return true;
+}
+
+static bool find_absent_device(const struct view *view)
+{
+	if (!is_call(view, "device")) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_DEVICE_ABSENT, CONFIDENCE_CERTAIN, view->evidence,
+		    "%s has not what the run needs: %s", node_of(view), view->failure->error.text);
+	return true;
+}
+
+static bool find_limit(const struct view *view)
+{
+	if (!is_call(view, "limit")) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_LIMIT_EXCEEDED, CONFIDENCE_CERTAIN, view->evidence,
+		    "the scenario asks for more than %s has: %s", node_of(view),
+		    view->failure->error.text);
+	return true;
+}
+
+static bool find_unsupported(const struct view *view)
+{
+	if (!is_errno(view, EOPNOTSUPP) && !is_errno(view, ENOSYS) && !is_errno(view, ENOTSUP)) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_UNSUPPORTED, CONFIDENCE_CERTAIN, view->evidence,
+		    "%s cannot do it: %s", node_of(view), view->failure->error.text);
+	return true;
+}
+
+static bool find_deadline(const struct view *view)
+{
+	if (!is_call(view, "deadline")) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_DEADLINE_PASSED, CONFIDENCE_CERTAIN, view->evidence,
+		    "run.timeout passed in stage %s", error_stage_name(view->failure->error.stage));
+	return true;
+}
+
+static bool find_stall(const struct view *view)
+{
+	char path[PATH_SIZE];
+
+	if (!is_call(view, "stall")) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_STALLED, CONFIDENCE_CERTAIN, view->evidence,
+		    "traffic from %s stood still with work outstanding",
+		    path_of(view, path, sizeof(path)));
+	return true;
+}
+
+static bool find_unresolved_path(const struct view *view)
+{
+	bool is_silent = is_errno(view, ETIMEDOUT) || is_errno(view, EHOSTUNREACH) ||
+			 is_errno(view, ENETUNREACH) || is_errno(view, EHOSTDOWN);
+	char path[PATH_SIZE];
+
+	if (view->failure->error.stage == STAGE_RESOLVE) {
+		finding_add(view->findings, FINDING_PATH_UNRESOLVED, CONFIDENCE_CERTAIN,
+			    view->evidence, "no addresses for %s: %s",
+			    path_of(view, path, sizeof(path)), view->failure->error.text);
+		return true;
+	}
+	if (view->failure->error.stage != STAGE_MODIFY_QP || !is_silent) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_PATH_UNRESOLVED, CONFIDENCE_LIKELY, view->evidence,
+		    "%s got no answer for the address of the other end of %s", node_of(view),
+		    path_of(view, path, sizeof(path)));
+	return true;
+}
+
+static bool find_lost_path(const struct view *view)
+{
+	char path[PATH_SIZE];
+
+	if (!is_status(view, STATUS_RETRY_EXC) && !is_status(view, STATUS_RESP_TIMEOUT)) {
+		return false;
+	}
+	/* Both daemons were heard to the end: then it is not that one of them died. */
+	finding_add(
+		view->findings, FINDING_PATH_LOST,
+		view->measurement && view->measurement->responder.has_totals ? CONFIDENCE_CERTAIN
+									     : CONFIDENCE_LIKELY,
+		view->evidence,
+		"packets do not get through from %s: retries were used up without an acknowledgement",
+		path_of(view, path, sizeof(path)));
+	return true;
+}
+
+static bool find_receiver(const struct view *view)
+{
+	if (!is_status(view, STATUS_RNR_RETRY_EXC)) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_RECEIVER_NOT_READY, CONFIDENCE_CERTAIN, view->evidence,
+		    "the receiver had no buffer posted until the retries of %s were used up",
+		    node_of(view));
+	return true;
+}
+
+static bool find_remote_access(const struct view *view)
+{
+	if (!is_status(view, STATUS_REM_ACCESS) && !is_status(view, STATUS_REM_INV_REQ) &&
+	    !is_status(view, STATUS_REM_OP) && !is_status(view, STATUS_LOC_ACCESS) &&
+	    !is_status(view, STATUS_LOC_PROT) && !is_status(view, STATUS_LOC_LEN)) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_REMOTE_ACCESS, CONFIDENCE_LIKELY, view->evidence,
+		    "memory access was refused: %s, seen by %s",
+		    failure_wc_status_name(view->failure->error.number), node_of(view));
+	return true;
+}
+
+static bool find_completion(const struct view *view)
+{
+	if (view->failure->error.kind != ERROR_KIND_WC_STATUS) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_COMPLETION_ERROR,
+		    is_status(view, STATUS_FLUSH) ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY,
+		    view->evidence, "an operation ended with %s on %s",
+		    failure_wc_status_name(view->failure->error.number), node_of(view));
+	return true;
+}
+
+static bool find_resource(const struct view *view)
+{
+	if (view->failure->error.class != ERROR_RESOURCE) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_RESOURCE_SHORT, CONFIDENCE_CERTAIN, view->evidence,
+		    "%s ran out of a resource: %s", node_of(view), view->failure->error.text);
+	return true;
+}
+
+static bool find_input(const struct view *view)
+{
+	if (view->failure->error.class != ERROR_INPUT) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_INPUT_REFUSED, CONFIDENCE_CERTAIN, view->evidence, "%s",
+		    view->failure->error.text);
+	return true;
+}
+
+static bool find_setup(const struct view *view)
+{
+	if (view->failure->error.class != ERROR_DEVICE || view->failure->error.stage >= STAGE_RUN) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_SETUP_FAILED, CONFIDENCE_CERTAIN, view->evidence,
+		    "set-up failed on %s: %s", node_of(view), view->failure->error.text);
+	return true;
+}
+
+static bool find_anything(const struct view *view)
+{
+	finding_add(view->findings, FINDING_COMPLETION_ERROR, CONFIDENCE_POSSIBLE, view->evidence,
+		    "%s", view->failure->error.text);
+	return true;
+}
+
+/* The first that explains the error ends the search: the special before the general. */
+static bool (*const error_rules[])(const struct view *view) = {
+	find_bug,	  find_abort,	      find_peer,       find_absent_device,   find_limit,
+	find_unsupported, find_deadline,      find_stall,      find_unresolved_path, find_lost_path,
+	find_receiver,	  find_remote_access, find_completion, find_resource,	     find_input,
+	find_setup,	  find_anything,
+};
+
+static void write_end_evidence(const struct participant *end, const char *name, char *out,
+			       size_t size)
+{
+	if (end->has_totals) {
+		snprintf(out, size,
+			 "%s %s: %" PRIu64 " completed, %" PRIu64 " in error, ended by %s", name,
+			 end->endpoint.node, end->totals.operations + end->totals.receives,
+			 end->totals.errors, sample_end_names[end->totals.end]);
+	} else {
+		snprintf(out, size, "%s %s: no totals", name, end->endpoint.node);
+	}
+}
+
+static void diagnose_failure(const struct failure *failure, const struct measurement *measurement,
+			     struct findings *findings)
+{
+	char evidence[2 * LIMIT_TEXT] = "", initiator[LIMIT_TEXT / 2], responder[LIMIT_TEXT / 2],
+			  at[UNITS_SIZE];
+	struct view view = { failure, measurement, findings, evidence };
+
+	if (!error_is_set(&failure->error)) {
+		return;
+	}
+	if (measurement) {
+		write_end_evidence(&measurement->initiator, "initiator", initiator,
+				   sizeof(initiator));
+		write_end_evidence(&measurement->responder, "responder", responder,
+				   sizeof(responder));
+		snprintf(evidence, sizeof(evidence),
+			 "at +%s on %s; %" PRIu64 " flushed behind it; %s; %s",
+			 units_format_duration(failure->at_ns, at),
+			 failure->node[0] ? failure->node : "?", failure->flushed, initiator,
+			 responder);
+	}
+	for (size_t i = 0; i < sizeof(error_rules) / sizeof(error_rules[0]); i++) {
+		if (error_rules[i](&view)) {
+			return;
+		}
+	}
+}
+
+/* --- rules that need no error --- */
+
+static const char *write_value(const struct expectation_result *result, double value, char *buf)
+{
+	switch (result->expectation.metric) {
+	case METRIC_LATENCY:
+		return units_format_duration((uint64_t)value, buf);
+	case METRIC_BANDWIDTH:
+		return units_format_rate(value, buf);
+	case METRIC_OPS_RATE:
+		return units_format_ops_rate(value, buf);
+	default:
+		snprintf(buf, UNITS_SIZE, "%.0f", value);
+		return buf;
+	}
+}
+
+static const struct expectation_result *first_with(const struct measurement *measurement,
+						   int outcome, size_t *ret_count)
+{
+	const struct expectation_result *first = NULL;
+
+	*ret_count = 0;
+	for (size_t i = 0; i < measurement->expectation_count; i++) {
+		if (measurement->expectations[i].outcome == outcome) {
+			first = first ? first : &measurement->expectations[i];
+			++*ret_count;
+		}
+	}
+	return first;
+}
+
+static void find_missed(struct measurement *measurement)
+{
+	size_t count;
+	const struct expectation_result *result = first_with(measurement, OUTCOME_MISSED, &count);
+	char actual[UNITS_SIZE], limit[UNITS_SIZE], evidence[LIMIT_TEXT], more[40] = "";
+
+	if (!result) {
+		return;
+	}
+	if (count > 1) {
+		snprintf(more, sizeof(more), "; and %zu more", count - 1);
+	}
+	snprintf(evidence, sizeof(evidence), "actual %s, limit %s, %" PRIu64 " samples",
+		 write_value(result, result->actual, actual),
+		 write_value(result, result->limit, limit), result->samples);
+	finding_add(&measurement->findings, FINDING_EXPECTATION_MISSED, CONFIDENCE_CERTAIN,
+		    evidence, "%s was not met: %s%s", result->expectation.text, actual, more);
+}
+
+static void find_too_few(struct measurement *measurement)
+{
+	size_t count;
+	const struct expectation_result *result =
+		first_with(measurement, OUTCOME_INCONCLUSIVE, &count);
+
+	/* With an error, that is the reason, and said already. */
+	if (!result || error_is_set(&measurement->first_error.error)) {
+		return;
+	}
+	finding_add(&measurement->findings, FINDING_TOO_FEW_SAMPLES, CONFIDENCE_CERTAIN, NULL,
+		    "%s could not be judged: %s", result->expectation.text, result->reason);
+}
+
+#define STARVED_SHARE 0.90
+#define SHORT_SHARE 0.98
+#define MANY_SWITCHES_PER_S 20.0
+#define MIN_STARVED_WINDOW_NS 100000000u
+
+/* A polling worker uses all of a CPU, or it was put aside. */
+static void find_starved(struct measurement *measurement, const struct participant *end)
+{
+	const struct totals *totals = &end->totals;
+	char evidence[LIMIT_TEXT];
+	double share, switches_per_s;
+
+	if (!end->has_totals || totals->window_ns < MIN_STARVED_WINDOW_NS ||
+	    totals->worker_cpu_ns == 0) {
+		return;
+	}
+	share = (double)totals->worker_cpu_ns / (double)totals->window_ns;
+	switches_per_s = (double)totals->involuntary_switches * 1e9 / (double)totals->window_ns;
+	if (share >= SHORT_SHARE && switches_per_s < MANY_SWITCHES_PER_S) {
+		return;
+	}
+	snprintf(
+		evidence, sizeof(evidence),
+		"the measuring thread had %.1f %% of a CPU while polling, and was put aside %" PRIu64
+		" times (%.3g/s)",
+		100 * share, totals->involuntary_switches, switches_per_s);
+	finding_add(&measurement->findings, FINDING_HOST_STARVED,
+		    share < STARVED_SHARE ? CONFIDENCE_LIKELY : CONFIDENCE_POSSIBLE, evidence,
+		    "%s did not give the tester enough CPU", end->endpoint.node);
+}
+
+void diagnose_measurement(struct measurement *measurement)
+{
+	diagnose_failure(&measurement->first_error, measurement, &measurement->findings);
+	find_missed(measurement);
+	find_too_few(measurement);
+	find_starved(measurement, &measurement->initiator);
+	find_starved(measurement, &measurement->responder);
+}
+
+void diagnose_run(struct run *run)
+{
+	diagnose_failure(&run->error, NULL, &run->findings);
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+#include "judge/expect.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+/*
+ * Bytes on the wire around one packet's payload. RoCE v2: preamble and gap 20, Ethernet 14 and FCS
+ * 4, IP 20 or 40, UDP 8, BTH 12, ICRC 4 (IBTA annex A17). InfiniBand: LRH 8, BTH 12, ICRC 4,
+ * VCRC 2. The RETH of a message's first packet is left out: it is nothing for messages of many
+ * packets, and the ceiling is not meant for others.
+ */
+#define ROCE_V4_OVERHEAD 82
+#define ROCE_V6_OVERHEAD 102
+#define VLAN_OVERHEAD 4
+#define INFINIBAND_OVERHEAD 26
+
+static unsigned overhead_of(const struct measurement *measurement)
+{
+	const struct participant *end = &measurement->initiator;
+	const struct gid_entry *gid = inventory_gid(&end->port, end->endpoint.gid_index);
+	bool is_v4 = gid && !strncmp(gid->gid, "::ffff:", 7);
+
+	if (end->port.link_layer == LINK_LAYER_INFINIBAND) {
+		return INFINIBAND_OVERHEAD;
+	}
+	return (is_v4 ? ROCE_V4_OVERHEAD : ROCE_V6_OVERHEAD) +
+	       (gid && gid->vlan ? VLAN_OVERHEAD : 0);
+}
+
+static uint64_t path_mtu_of(const struct measurement *measurement)
+{
+	uint64_t mtu = measurement->assignment.workload.qp.path_mtu;
+
+	if (mtu && mtu != SCHEMA_AUTO) {
+		return mtu;
+	}
+	return measurement->initiator.info ? measurement->initiator.info->mtu_bytes : 0;
+}
+
+double expect_ceiling_bps(const struct measurement *measurement)
+{
+	uint64_t a = measurement->initiator.port.link_rate_bps;
+	uint64_t b = measurement->responder.port.link_rate_bps;
+	uint64_t lower = a < b ? a : b;
+	uint64_t mtu = path_mtu_of(measurement);
+
+	if (lower == 0 || mtu == 0) {
+		return 0;
+	}
+	return (double)lower * (double)mtu / (double)(mtu + overhead_of(measurement));
+}
+
+/* --- measured values --- */
+
+__attribute__((format(printf, 2, 3))) static void give_reason(struct expectation_result *result,
+							      const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(result->reason, sizeof(result->reason), format, arguments);
+	va_end(arguments);
+}
+
+static void set_actual(struct expectation_result *result, double actual, uint64_t samples)
+{
+	result->has_actual = true;
+	result->actual = actual;
+	result->samples = samples;
+}
+
+static bool is_asked_for(const struct expectation *expectation, const struct class_totals *class)
+{
+	return expectation->kind < 0 || expectation->kind == class->class.kind;
+}
+
+static void take_latency(struct expectation_result *result, const struct totals *totals)
+{
+	const struct expectation *expectation = &result->expectation;
+	_cleanup_free_ struct histogram *all = memory_new(sizeof(*all));
+
+	histogram_reset(all);
+	for (size_t i = 0; i < totals->class_count; i++) {
+		if (is_asked_for(expectation, &totals->classes[i])) {
+			histogram_merge(all, &totals->classes[i].latency);
+		}
+	}
+	if (all->count == 0) {
+		give_reason(result, "no latency was sampled");
+		return;
+	}
+	if (expectation->statistic == STATISTIC_PERCENTILE &&
+	    !histogram_has_percentile(all, expectation->percentile_ppm)) {
+		result->samples = all->count;
+		give_reason(result, "%" PRIu64 " samples; p%g needs %" PRIu64, all->count,
+			    (double)expectation->percentile_ppm / 1e4,
+			    histogram_needed_count(expectation->percentile_ppm));
+		return;
+	}
+	switch (expectation->statistic) {
+	case STATISTIC_PERCENTILE:
+		set_actual(result,
+			   (double)histogram_percentile_ns(all, expectation->percentile_ppm),
+			   all->count);
+		break;
+	case STATISTIC_MIN:
+		set_actual(result, (double)all->min_ns, all->count);
+		break;
+	case STATISTIC_MAX:
+		set_actual(result, (double)all->max_ns, all->count);
+		break;
+	default:
+		set_actual(result, histogram_mean_ns(all), all->count);
+		break;
+	}
+}
+
+static double rate_of(const struct expectation *expectation, uint64_t operations, uint64_t bytes,
+		      uint64_t window_ns)
+{
+	double amount = expectation->metric == METRIC_BANDWIDTH ? 8.0 * (double)bytes
+								: (double)operations;
+
+	return amount * 1e9 / (double)window_ns;
+}
+
+static void take_mean_rate(struct expectation_result *result, const struct totals *totals)
+{
+	const struct expectation *expectation = &result->expectation;
+	uint64_t operations = totals->operations;
+	uint64_t bytes = totals->bytes;
+
+	if (expectation->kind >= 0) {
+		operations = 0;
+		bytes = 0;
+		for (size_t i = 0; i < totals->class_count; i++) {
+			if (is_asked_for(expectation, &totals->classes[i])) {
+				operations += totals->classes[i].completed;
+				bytes += totals->classes[i].bytes;
+			}
+		}
+	}
+	set_actual(result, rate_of(expectation, operations, bytes, totals->window_ns), operations);
+}
+
+/* The last interval may be a rest: below half of the first one's length its rate says nothing. */
+static size_t whole_intervals(const struct totals *totals)
+{
+	size_t count = totals->interval_count;
+
+	if (count > 1) {
+		const struct sample *first = &totals->intervals[0],
+				    *last = &totals->intervals[count - 1];
+
+		if ((last->end_ns - last->start_ns) * 2 < first->end_ns - first->start_ns) {
+			return count - 1;
+		}
+	}
+	return count;
+}
+
+static void take_interval_rate(struct expectation_result *result, const struct totals *totals)
+{
+	const struct expectation *expectation = &result->expectation;
+	size_t count = whole_intervals(totals);
+	double found = 0;
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct sample *sample = &totals->intervals[i];
+		double rate;
+
+		if (sample->end_ns == sample->start_ns) {
+			continue;
+		}
+		rate = rate_of(expectation, sample->operations, sample->bytes,
+			       sample->end_ns - sample->start_ns);
+		if (used++ == 0 ||
+		    (expectation->statistic == STATISTIC_MIN ? rate < found : rate > found)) {
+			found = rate;
+		}
+	}
+	if (used == 0) {
+		give_reason(result, "no interval was measured");
+		return;
+	}
+	set_actual(result, found, used);
+}
+
+static void take_actual(struct expectation_result *result, const struct measurement *measurement)
+{
+	const struct totals *totals = &measurement->initiator.totals;
+
+	if (!measurement->initiator.has_totals) {
+		give_reason(result, "the initiator sent no totals");
+		return;
+	}
+	if (result->expectation.metric == METRIC_ERRORS) {
+		set_actual(result, (double)(totals->errors + measurement->responder.totals.errors),
+			   totals->operations);
+		return;
+	}
+	if (totals->window_ns == 0 || totals->operations == 0) {
+		give_reason(result, "no operation completed in the measured window");
+		return;
+	}
+	if (result->expectation.metric == METRIC_LATENCY) {
+		take_latency(result, totals);
+	} else if (result->expectation.statistic == STATISTIC_MEAN) {
+		take_mean_rate(result, totals);
+	} else {
+		take_interval_rate(result, totals);
+	}
+}
+
+/* --- outcomes --- */
+
+static bool is_met(int compare, double actual, double limit)
+{
+	switch (compare) {
+	case COMPARE_LE:
+		return actual <= limit;
+	case COMPARE_LT:
+		return actual < limit;
+	case COMPARE_GE:
+		return actual >= limit;
+	case COMPARE_GT:
+		return actual > limit;
+	case COMPARE_EQ:
+		return actual == limit;
+	default:
+		return actual != limit;
+	}
+}
+
+/* False when the limit itself is not known. */
+static bool take_limit(struct expectation_result *result, const struct measurement *measurement)
+{
+	double ceiling_bps;
+
+	if (!result->expectation.is_of_link_rate) {
+		result->limit = result->expectation.limit;
+		return true;
+	}
+	ceiling_bps = expect_ceiling_bps(measurement);
+	result->limit = result->expectation.limit * ceiling_bps;
+	if (ceiling_bps == 0) {
+		give_reason(result, "the link rate of a port is not known");
+		return false;
+	}
+	return true;
+}
+
+static void evaluate(struct expectation_result *result, const struct measurement *measurement)
+{
+	bool has_limit;
+
+	take_actual(result, measurement);
+	has_limit = take_limit(result, measurement);
+	result->outcome = OUTCOME_INCONCLUSIVE;
+	if (!result->has_actual || !has_limit) {
+		return;
+	}
+	if (error_is_set(&measurement->first_error.error) &&
+	    result->expectation.metric != METRIC_ERRORS) {
+		give_reason(result, "the measurement ended early, by an error");
+		return;
+	}
+	result->outcome = is_met(result->expectation.compare, result->actual, result->limit)
+				  ? OUTCOME_MET
+				  : OUTCOME_MISSED;
+}
+
+void expect_evaluate(struct measurement *measurement, const struct expectations *expectations)
+{
+	measurement->expectation_count = expectations->count;
+	for (size_t i = 0; i < expectations->count; i++) {
+		struct expectation_result *result = &measurement->expectations[i];
+
+		memset(result, 0, sizeof(*result));
+		result->expectation = expectations->items[i];
+		evaluate(result, measurement);
+	}
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "judge/judgement.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "judge/collect.h"
+#include "judge/diagnose.h"
+#include "judge/expect.h"
+
+/* By the call that jobs name; what is not here goes by class and stage. */
+static const struct {
+	const char *call;
+	enum error_class class; /* ERROR_NONE: whatever it is */
+	enum verdict verdict;
+} calls[] = {
+	/* What the fabric did cannot be told from a daemon that is not there, or has no time. */
+	{ "session", ERROR_PEER, VERDICT_INCONCLUSIVE },
+	{ "connect", ERROR_PEER, VERDICT_INCONCLUSIVE },
+	{ "busy", ERROR_PEER, VERDICT_INCONCLUSIVE },
+	{ "abort", ERROR_NONE, VERDICT_INCONCLUSIVE },
+	/* Someone must set this right. */
+	{ "tls", ERROR_PEER, VERDICT_ERROR },
+	{ "hello", ERROR_PEER, VERDICT_ERROR },
+	{ "permit", ERROR_PEER, VERDICT_ERROR },
+	{ "device", ERROR_DEVICE, VERDICT_ERROR },
+	{ "limit", ERROR_INPUT, VERDICT_ERROR },
+	{ "stall", ERROR_DEVICE, VERDICT_FAIL },
+};
+
+static bool is_unsupported(const struct error *error)
+{
+	return error->kind == ERROR_KIND_ERRNO &&
+	       (error->number == EOPNOTSUPP || error->number == ENOSYS || error->number == ENOTSUP);
+}
+
+/* The neighbour did not answer when a queue pair was to be connected. */
+static bool is_silent_neighbour(const struct error *error)
+{
+	return error->stage == STAGE_MODIFY_QP && error->kind == ERROR_KIND_ERRNO &&
+	       (error->number == ETIMEDOUT || error->number == EHOSTUNREACH ||
+		error->number == ENETUNREACH || error->number == EHOSTDOWN);
+}
+
+enum verdict judgement_of_failure(const struct failure *failure)
+{
+	const struct error *error = &failure->error;
+
+	if (error->class == ERROR_BUG) {
+		return VERDICT_ERROR;
+	}
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		if ((calls[i].class == ERROR_NONE || calls[i].class == error->class) &&
+		    !strcmp(calls[i].call, error->call)) {
+			return calls[i].verdict;
+		}
+	}
+	if (is_unsupported(error)) {
+		return VERDICT_UNSUPPORTED;
+	}
+	switch (error->class) {
+	case ERROR_DEVICE:
+		return error->stage == STAGE_RUN || is_silent_neighbour(error) ? VERDICT_FAIL
+									       : VERDICT_ERROR;
+	case ERROR_PEER:
+		return VERDICT_INCONCLUSIVE;
+	default:
+		return VERDICT_ERROR;
+	}
+}
+
+static bool is_starved(const struct measurement *measurement)
+{
+	for (size_t i = 0; i < measurement->findings.count; i++) {
+		const struct finding *finding = &measurement->findings.items[i];
+
+		if (finding->code == FINDING_HOST_STARVED &&
+		    finding->confidence >= CONFIDENCE_LIKELY) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static enum verdict judge_expectation(const struct expectation_result *result, bool host_is_starved)
+{
+	switch (result->outcome) {
+	case OUTCOME_MET:
+		return VERDICT_PASS;
+	case OUTCOME_INCONCLUSIVE:
+		return VERDICT_INCONCLUSIVE;
+	default:
+		break;
+	}
+	/* A slow tester makes slow numbers; errors are errors all the same. */
+	if (host_is_starved && result->expectation.metric != METRIC_ERRORS) {
+		return VERDICT_INCONCLUSIVE;
+	}
+	return result->expectation.severity == SEVERITY_WARN ? VERDICT_DEGRADED : VERDICT_FAIL;
+}
+
+static enum verdict judge_totals(struct measurement *measurement)
+{
+	const struct participant *initiator = &measurement->initiator;
+
+	if (!initiator->has_totals) {
+		finding_add(&measurement->findings, FINDING_RUN_CUT_SHORT, CONFIDENCE_CERTAIN, NULL,
+			    "%s sent no totals", initiator->endpoint.node);
+		return VERDICT_INCONCLUSIVE;
+	}
+	if (initiator->totals.operations == 0) {
+		finding_add(&measurement->findings, FINDING_NOTHING_MEASURED, CONFIDENCE_CERTAIN,
+			    NULL, "not one operation completed in the measured window of %s",
+			    initiator->endpoint.node);
+		return VERDICT_INCONCLUSIVE;
+	}
+	/* Ended by something else than its own length, and no error says so. */
+	if (initiator->totals.end != END_DURATION && initiator->totals.end != END_ITERATIONS) {
+		finding_add(&measurement->findings, FINDING_RUN_CUT_SHORT, CONFIDENCE_LIKELY, NULL,
+			    "the traffic of %s ended by \"%s\", and no error tells why",
+			    initiator->endpoint.node, sample_end_names[initiator->totals.end]);
+		return VERDICT_INCONCLUSIVE;
+	}
+	return VERDICT_PASS;
+}
+
+void judgement_measurement(struct measurement *measurement)
+{
+	enum verdict verdict;
+	bool host_is_starved = is_starved(measurement);
+
+	if (error_is_set(&measurement->first_error.error)) {
+		measurement->verdict = judgement_of_failure(&measurement->first_error);
+		return;
+	}
+	verdict = judge_totals(measurement);
+	for (size_t i = 0; i < measurement->expectation_count; i++) {
+		verdict = verdict_worse(verdict, judge_expectation(&measurement->expectations[i],
+								   host_is_starved));
+	}
+	measurement->verdict = verdict;
+}
+
+void judgement_run(struct run *run)
+{
+	enum verdict verdict = VERDICT_NONE;
+
+	collect_counts(run);
+	if (error_is_set(&run->error.error)) {
+		verdict = judgement_of_failure(&run->error);
+	}
+	for (size_t i = 0; i < run->measurement_count; i++) {
+		verdict = verdict_worse(verdict, (enum verdict)run->measurements[i]->verdict);
+	}
+	if (verdict == VERDICT_NONE) {
+		finding_add(&run->findings, FINDING_NOTHING_MEASURED, CONFIDENCE_CERTAIN, NULL,
+			    "the run ended without a measurement");
+		verdict = VERDICT_INCONCLUSIVE;
+	}
+	run->verdict = verdict;
+}
+
+void judgement_complete(struct run *run)
+{
+	for (size_t i = 0; i < run->measurement_count; i++) {
+		struct measurement *measurement = run->measurements[i];
+
+		collect_first_error(measurement);
+		expect_evaluate(measurement, &run->scenario->expect);
+		diagnose_measurement(measurement);
+		judgement_measurement(measurement);
+	}
+	diagnose_run(run);
+	judgement_run(run);
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+
+/*
+ * rdmatestd: reads the command line, then makes one daemon and turns its loop.
+ */
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "config/config.h"
+#include "control/session.h"
+#include "daemon.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/memory.h"
+#include "util/text.h"
+
+#define EXIT_CONFIG 78
+#define DEFAULT_CONFIG "/etc/rdmatestd/rdmatestd.yaml"
+#define PROBLEM_LINES 50
+
+static const char usage[] =
+	"usage: rdmatestd [--config=FILE] [--check | --print-fields | --version | --help]\n"
+	"\n"
+	"  --config=FILE    the main configuration file (default " DEFAULT_CONFIG ")\n"
+	"  --check          read the configuration, say every error, exit 0 or 78; no device, no root\n"
+	"  --print-fields   the reference of every configuration key (Markdown)\n"
+	"  --version        version and exit\n"
+	"  --help           this text\n";
+
+struct arguments {
+	const char *config;
+	bool is_check;
+	bool is_print_fields;
+};
+
+struct program {
+	sd_event *event;
+	struct daemon *daemon;
+	bool is_stopping;
+};
+
+static int parse_arguments(int argc, char **argv, struct arguments *arguments)
+{
+	static const struct option options[] = {
+		{ "config", required_argument, NULL, 'c' },
+		{ "check", no_argument, NULL, 'k' },
+		{ "print-fields", no_argument, NULL, 'p' },
+		{ "version", no_argument, NULL, 'V' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "c:Vh", options, NULL)) != -1) {
+		switch (option) {
+		case 'c':
+			arguments->config = optarg;
+			break;
+		case 'k':
+			arguments->is_check = true;
+			break;
+		case 'p':
+			arguments->is_print_fields = true;
+			break;
+		case 'V':
+			printf("rdmatestd %s\n", RDMATESTD_VERSION);
+			exit(EXIT_SUCCESS);
+		case 'h':
+			fputs(usage, stdout);
+			exit(EXIT_SUCCESS);
+		default:
+			fputs(usage, stderr);
+			return 2;
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "rdmatestd: unexpected argument \"%s\"\n%s", argv[optind], usage);
+		return 2;
+	}
+	return 0;
+}
+
+static void host_name(char *name, size_t size)
+{
+	if (gethostname(name, size) < 0) {
+		text_copy(name, size, "localhost");
+	}
+	name[size - 1] = '\0';
+}
+
+static int print_fields(void)
+{
+	_cleanup_text_ struct text out = TEXT_INIT;
+
+	config_print_fields(&out);
+	fputs(out.data, stdout);
+	return EXIT_SUCCESS;
+}
+
+/* Prints all problems; NULL when there are errors. */
+static struct config *load(const char *path, bool is_check)
+{
+	char name[256];
+	struct problems problems;
+	_cleanup_text_ struct text out = TEXT_INIT;
+	struct config *config;
+
+	host_name(name, sizeof(name));
+	problems_init(&problems);
+	config = config_load(path, name, &problems);
+	problems_print(&problems, PROBLEM_LINES, &out);
+	if (out.length > 0) {
+		fputs(out.data, stderr);
+	}
+	if (config == NULL) {
+		fprintf(stderr, "%u error%s; the daemon %s this configuration\n", problems.errors,
+			problems.errors == 1 ? "" : "s", is_check ? "would refuse" : "refuses");
+	} else if (is_check) {
+		printf("%s: good: %zu scenario%s, %zu peer%s, %zu file%s\n", path, config->scenario_count,
+		       config->scenario_count == 1 ? "" : "s", config->peer_count, config->peer_count == 1 ? "" : "s",
+		       config->file_count, config->file_count == 1 ? "" : "s");
+	}
+	problems_done(&problems);
+	return config;
+}
+
+static int on_terminate(sd_event_source *source, const struct signalfd_siginfo *info, void *arg)
+{
+	struct program *program = arg;
+
+	if (program->is_stopping) {
+		log_warning("second signal: ending at once");
+		_exit(EXIT_FAILURE);
+	}
+	program->is_stopping = true;
+	daemon_stop(program->daemon, info->ssi_signo == SIGINT ? "interrupted" : "the daemon was told to stop");
+	return 0;
+}
+
+static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *arg)
+{
+	struct program *program = arg;
+
+	daemon_reload(program->daemon, NULL, NULL);
+	return 0;
+}
+
+static void on_stopped(void *arg, int status)
+{
+	struct program *program = arg;
+
+	sd_event_exit(program->event, status);
+}
+
+/* Sockets that systemd holds for us, by their FileDescriptorName=. */
+static void inherit_sockets(struct daemon_options *options)
+{
+	char **names = NULL;
+	int count = sd_listen_fds_with_names(1, &names);
+
+	for (int i = 0; i < count; i++) {
+		int fd = SD_LISTEN_FDS_START + i;
+
+		if (strcmp(names[i], "http") == 0 && options->http_fd < 0) {
+			options->http_fd = fd;
+		} else if (strcmp(names[i], "admin") == 0 && options->admin_fd < 0) {
+			options->admin_fd = fd;
+		} else {
+			log_warning("inherited socket \"%s\" is not used: only one \"http\" and one \"admin\" are", names[i]);
+			close(fd);
+		}
+		free(names[i]);
+	}
+	free(names);
+}
+
+static int add_signals(struct program *program)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGHUP);
+	sigaddset(&mask, SIGPIPE);
+	if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0 ||
+	    sd_event_add_signal(program->event, NULL, SIGTERM, on_terminate, program) < 0 ||
+	    sd_event_add_signal(program->event, NULL, SIGINT, on_terminate, program) < 0 ||
+	    sd_event_add_signal(program->event, NULL, SIGHUP, on_hangup, program) < 0) {
+		return -1;
+	}
+	return 0;
+}
+
+static int serve(struct config *config)
+{
+	struct program program = { 0 };
+	char name[256];
+	struct daemon_options options = {
+		.config = config,
+		.host_name = name,
+		.sys_root = "",
+		.http_fd = -1,
+		.admin_fd = -1,
+		.protocol = SESSION_PROTOCOL,
+		.stopped = on_stopped,
+		.arg = &program,
+	};
+	struct error err = ERROR_INIT;
+	int r;
+
+	host_name(name, sizeof(name));
+	log_set_level((enum log_level)config->daemon.log_level);
+	if (sd_event_new(&program.event) < 0 || add_signals(&program) < 0) {
+		log_error("the event loop cannot be made: %m");
+		return EXIT_FAILURE;
+	}
+	options.event = program.event;
+	inherit_sockets(&options);
+	r = daemon_new(&program.daemon, &options, &err);
+	if (r < 0) {
+		log_error("%s", err.text);
+		sd_notifyf(0, "STATUS=%s\nERRNO=%d", err.text, -r);
+		sd_event_unref(program.event);
+		return err.class == ERROR_INPUT ? EXIT_CONFIG : EXIT_FAILURE;
+	}
+	r = sd_event_loop(program.event);
+	daemon_free(program.daemon);
+	sd_event_unref(program.event);
+	return r < 0 ? EXIT_FAILURE : r;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments arguments = { .config = DEFAULT_CONFIG };
+	struct config *config;
+	int status = parse_arguments(argc, argv, &arguments);
+
+	if (status != 0) {
+		return status;
+	}
+	if (arguments.is_print_fields) {
+		return print_fields();
+	}
+	clock_init();
+	config = load(arguments.config, arguments.is_check);
+	if (config == NULL) {
+		return EXIT_CONFIG;
+	}
+	status = arguments.is_check ? EXIT_SUCCESS : serve(config);
+	config_unref(config);
+	return status;
+}

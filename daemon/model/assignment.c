@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+#include "model/assignment.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util/text.h"
+
+const char *const job_role_names[] = { "initiator", "responder", NULL };
+
+#define REQUIRED_NAME(noun, name)                                                               \
+	{                                                                                       \
+		.key = #name, .type = SCHEMA_NAME, .is_required = true,                         \
+		.offset = offsetof(struct noun, name), .size = sizeof(((struct noun *)0)->name) \
+	}
+
+const struct schema_field endpoint_fields[] = {
+	REQUIRED_NAME(endpoint, node),
+	{ .key = "device",
+	  .type = SCHEMA_STRING,
+	  .is_required = true,
+	  .offset = offsetof(struct endpoint, device),
+	  .size = LIMIT_NAME },
+	{ .key = "port_num",
+	  .type = SCHEMA_INTEGER,
+	  .is_required = true,
+	  .offset = offsetof(struct endpoint, port_num),
+	  .min = 1,
+	  .max = 255,
+	  .fallback = "1" },
+	{ .key = "gid_index",
+	  .type = SCHEMA_INTEGER,
+	  .has_auto = true,
+	  .offset = offsetof(struct endpoint, gid_index),
+	  .min = 0,
+	  .max = 255,
+	  .fallback = "auto" },
+	{ 0 },
+};
+
+#define SECTION(name, table)                                                                       \
+	{                                                                                          \
+		.key = #name, .type = SCHEMA_MAP, .is_required = true,                             \
+		.offset = offsetof(struct assignment, workload) + offsetof(struct workload, name), \
+		.fields = (table)                                                                  \
+	}
+
+const struct schema_field assignment_fields[] = {
+	{ .key = "run_id",
+	  .type = SCHEMA_STRING,
+	  .is_required = true,
+	  .offset = offsetof(struct assignment, run_id),
+	  .size = sizeof(((struct assignment *)0)->run_id) },
+	{ .key = "pair",
+	  .type = SCHEMA_INTEGER,
+	  .is_required = true,
+	  .offset = offsetof(struct assignment, pair),
+	  .max = LIMIT_PAIRS - 1 },
+	REQUIRED_NAME(assignment, scenario),
+	REQUIRED_NAME(assignment, coordinator),
+	{ .key = "role",
+	  .type = SCHEMA_ENUM,
+	  .is_required = true,
+	  .offset = offsetof(struct assignment, role),
+	  .names = job_role_names },
+	{ .key = "initiator",
+	  .type = SCHEMA_MAP,
+	  .is_required = true,
+	  .offset = offsetof(struct assignment, initiator),
+	  .fields = endpoint_fields },
+	{ .key = "responder",
+	  .type = SCHEMA_MAP,
+	  .is_required = true,
+	  .offset = offsetof(struct assignment, responder),
+	  .fields = endpoint_fields },
+	SECTION(qp, qp_fields),
+	SECTION(cq, cq_fields),
+	SECTION(workload, workload_fields),
+	SECTION(run, run_fields),
+	SECTION(cpu, cpu_fields),
+	{ .key = "seed",
+	  .type = SCHEMA_INTEGER,
+	  .is_required = true,
+	  .offset = offsetof(struct assignment, seed),
+	  .max = INT64_MAX },
+	{ 0 },
+};
+
+static const struct schema_field qp_address_fields[] = {
+	{ .key = "qp_num",
+	  .type = SCHEMA_INTEGER,
+	  .is_required = true,
+	  .offset = offsetof(struct qp_address, qp_num),
+	  .max = 0xffffff },
+	{ .key = "psn",
+	  .type = SCHEMA_INTEGER,
+	  .is_required = true,
+	  .offset = offsetof(struct qp_address, psn),
+	  .max = 0xffffff },
+	{ 0 },
+};
+
+#define INFO(name, most)                                                      \
+	{                                                                     \
+		.key = #name, .type = SCHEMA_INTEGER,                         \
+		.offset = offsetof(struct endpoint_info, name), .max = (most) \
+	}
+
+const struct schema_field endpoint_info_fields[] = {
+	{ .key = "gid",
+	  .type = SCHEMA_STRING,
+	  .offset = offsetof(struct endpoint_info, gid),
+	  .size = sizeof(((struct endpoint_info *)0)->gid) },
+	INFO(lid, 65535),
+	{ .key = "mtu_bytes",
+	  .type = SCHEMA_INTEGER,
+	  .is_required = true,
+	  .offset = offsetof(struct endpoint_info, mtu_bytes),
+	  .min = 256,
+	  .max = 4096,
+	  .fallback = "256" },
+	INFO(buffer_address, INT64_MAX),
+	INFO(buffer_bytes, LIMIT_BUFFER_BYTES),
+	INFO(rkey, UINT32_MAX),
+	{ .key = "max_inline_data",
+	  .json_key = "max_inline_data_bytes",
+	  .type = SCHEMA_INTEGER,
+	  .offset = offsetof(struct endpoint_info, max_inline_data),
+	  .max = 65536 },
+	{ .key = "qps",
+	  .type = SCHEMA_LIST,
+	  .is_required = true,
+	  .offset = offsetof(struct endpoint_info, qps),
+	  .fields = qp_address_fields,
+	  .item_size = sizeof(struct qp_address),
+	  .count_offset = offsetof(struct endpoint_info, qp_count),
+	  .min_items = 1,
+	  .max_items = LIMIT_QPS },
+	{ 0 },
+};
+
+const struct endpoint *assignment_local(const struct assignment *assignment)
+{
+	return assignment->role == ROLE_INITIATOR ? &assignment->initiator : &assignment->responder;
+}
+
+const struct endpoint *assignment_remote(const struct assignment *assignment)
+{
+	return assignment->role == ROLE_INITIATOR ? &assignment->responder : &assignment->initiator;
+}
+
+void assignment_layout(const struct assignment *assignment, struct buffer_layout *ret)
+{
+	const struct workload_settings *settings = &assignment->workload.workload;
+	uint64_t largest = 1;
+
+	for (size_t i = 0; i < settings->op_count; i++) {
+		for (size_t j = 0; j < settings->ops[i].size_count; j++) {
+			uint64_t size_bytes = settings->ops[i].sizes[j].size_bytes;
+
+			largest = size_bytes > largest ? size_bytes : largest;
+		}
+	}
+	ret->half_bytes = (largest + 63) / 64 * 64;
+	ret->stride_bytes = 2 * ret->half_bytes;
+	ret->total_bytes =
+		(ret->stride_bytes * assignment->workload.qp.num_qps + 4095) / 4096 * 4096;
+}
+
+uint64_t assignment_pinned_bytes(const struct assignment *assignment)
+{
+	struct buffer_layout layout;
+
+	assignment_layout(assignment, &layout);
+	return layout.total_bytes;
+}
+
+struct first_problem {
+	char field[64];
+	char sentence[LIMIT_TEXT];
+};
+
+static void keep_first(void *arg, const char *field, const char *other, const char *sentence)
+{
+	struct first_problem *first = arg;
+
+	if (!first->sentence[0]) {
+		text_copy(first->field, sizeof(first->field), field);
+		text_copy(first->sentence, sizeof(first->sentence), sentence);
+	}
+}
+
+/* What the planner must have decided. */
+static const char *unresolved(const struct assignment *assignment)
+{
+	const struct qp_settings *qp = &assignment->workload.qp;
+
+	/* max_inline_data stays open: each end tries what its device takes. */
+	return qp->path_mtu == SCHEMA_AUTO	  ? "qp.path_mtu"
+	       : qp->max_rd_atomic == SCHEMA_AUTO ? "qp.max_rd_atomic"
+						  : NULL;
+}
+
+static bool is_run_id(const char *id)
+{
+	size_t length = strlen(id);
+
+	return length > 0 &&
+	       strspn(id, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-") ==
+		       length;
+}
+
+int assignment_check(const struct assignment *assignment, struct error *err)
+{
+	struct first_problem first = { 0 };
+	const char *open = unresolved(assignment);
+
+	if (!is_run_id(assignment->run_id)) {
+		return error_set(err, -EINVAL, ERROR_INPUT,
+				 "run_id: \"%s\" is no id: letters, digits and dashes",
+				 assignment->run_id);
+	}
+	if (!assignment->initiator.device[0] || !assignment->responder.device[0]) {
+		return error_set(err, -EINVAL, ERROR_INPUT,
+				 "initiator and responder must each name a device");
+	}
+	if (open) {
+		return error_set(err, -EINVAL, ERROR_INPUT,
+				 "%s: auto must be decided before an assignment is sent", open);
+	}
+	if (workload_check(&assignment->workload, keep_first, &first)) {
+		return error_set(err, -EINVAL, ERROR_INPUT, "%s: %s", first.field, first.sentence);
+	}
+	return 0;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/*
+ * A decision: one job of one participant, complete in itself. Made by run/plan, sent whole in PREPARE, checked by fleet/permit
+ * on arrival. One allocation without pointers: workers never look into a configuration snapshot.
+ */
+
+#include "model/inventory.h"
+#include "model/workload.h"
+
+enum job_role { ROLE_INITIATOR, ROLE_RESPONDER };
+extern const char *const job_role_names[];
+
+struct endpoint {
+	char node[LIMIT_NAME];
+	char device[LIMIT_NAME];
+	uint64_t port_num;
+	uint64_t gid_index; /* resolved; auto on InfiniBand by LID */
+};
+extern const struct schema_field endpoint_fields[];
+
+struct assignment {
+	char run_id[32]; /* ULID */
+	uint64_t pair; /* index of the measurement in the run */
+	char scenario[LIMIT_NAME];
+	char coordinator[LIMIT_NAME];
+	int role;
+	struct endpoint initiator;
+	struct endpoint responder;
+	struct workload workload; /* resolved: no auto left but cq.size, traffic_class, max_inline_data, cpu.affinity, run.timeout */
+	uint64_t seed; /* resolved; below 2^63 (JSON) */
+};
+extern const struct schema_field assignment_fields[];
+
+/*
+ * For an assignment from a peer, after schema_read: nothing unresolved is left that must not be, names and run id are well formed, the
+ * workload holds together (workload_check). 0, or -EINVAL with err (INPUT) about the first problem.
+ */
+int assignment_check(const struct assignment *assignment, struct error *err);
+
+/* Which end is ours. */
+const struct endpoint *assignment_local(const struct assignment *assignment);
+const struct endpoint *assignment_remote(const struct assignment *assignment);
+
+/* Memory that the job will register, queue pairs that it will make, as `permit` counts them. */
+uint64_t assignment_pinned_bytes(const struct assignment *assignment);
+
+/* What PREPARED tells of one end and CONNECT gives to the other. */
+struct qp_address {
+	uint64_t qp_num;
+	uint64_t psn;
+};
+
+struct endpoint_info {
+	char gid[48];
+	uint64_t lid;
+	uint64_t mtu_bytes;
+	uint64_t buffer_address; /* of the region that the peer may write and read */
+	uint64_t buffer_bytes;
+	uint64_t rkey;
+	uint64_t max_inline_data; /* what the device gave */
+	size_t qp_count;
+	struct qp_address qps[LIMIT_QPS];
+};
+extern const struct schema_field endpoint_info_fields[];
+
+/*
+ * Where things lie in the one registered region, the same on both ends: queue pair i owns [i * stride, (i + 1) * stride); its first
+ * half is the source of what it sends and the target of the peer's reads, its second half takes what the peer writes and sends and
+ * what our reads fetch. Buffers are "hot": every operation of a queue pair uses offset 0 of its half, as perftest does above 2 KiB.
+ */
+struct buffer_layout {
+	uint64_t half_bytes; /* largest size, rounded up to 64 */
+	uint64_t stride_bytes;
+	uint64_t total_bytes; /* rounded up to 4096 */
+};
+void assignment_layout(const struct assignment *assignment, struct buffer_layout *ret);

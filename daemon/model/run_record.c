@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: MIT
+#include "model/run_record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+static const struct {
+	const char *name;
+	uint64_t ppm;
+} percentiles[] = {
+	{ "50", 500000 },   { "90", 900000 },	 { "99", 990000 },
+	{ "99.9", 999000 }, { "99.99", 999900 }, { "99.999", 999990 },
+};
+
+static const char *const metric_units[] = {
+	[METRIC_LATENCY] = "ns",
+	[METRIC_BANDWIDTH] = "bps",
+	[METRIC_OPS_RATE] = "ops_per_s",
+	[METRIC_ERRORS] = "count",
+};
+
+void run_record_set_real(json_t *object, const char *key, double value)
+{
+	char digits[32];
+
+	if (!isfinite(value)) {
+		json_set_take(object, key, NULL);
+		return;
+	}
+	snprintf(digits, sizeof(digits), "%.6g", value);
+	json_set_real(object, key, strtod(digits, NULL));
+}
+
+static void set_known(json_t *object, const char *key, bool is_known, uint64_t value)
+{
+	json_set_u64(object, key, is_known ? value : UINT64_MAX);
+}
+
+static const char *known_text(const char *string)
+{
+	return string[0] ? string : NULL;
+}
+
+static void set_rate(json_t *object, const char *key, uint64_t amount, uint64_t window_ns)
+{
+	run_record_set_real(object, key,
+			    window_ns ? (double)amount * 1e9 / (double)window_ns : NAN);
+}
+
+/* --- one end --- */
+
+static json_t *write_port(const struct participant *end)
+{
+	const struct port *port = &end->port;
+	json_t *object = json_object();
+
+	json_set_string(object, "link_layer", link_layer_names[port->link_layer]);
+	json_set_string(object, "state", port_state_names[port->state]);
+	set_known(object, "link_rate_bps", port->link_rate_bps, port->link_rate_bps);
+	json_set_u64(object, "active_mtu_bytes", port->active_mtu_bytes);
+	json_set_u64(object, "lid", port->lid);
+	json_set_u64(object, "rail", port->rail);
+	json_set_u64(object, "numa_node", port->numa_node);
+	json_set_string(object, "firmware", known_text(port->firmware));
+	json_set_string(object, "driver", known_text(port->driver));
+	json_set_string(object, "node_guid", known_text(port->node_guid));
+	return object;
+}
+
+static json_t *write_prepared(const struct endpoint_info *info)
+{
+	json_t *object;
+
+	if (!info) {
+		return json_null();
+	}
+	object = json_object();
+	json_set_string(object, "gid", known_text(info->gid));
+	json_set_u64(object, "lid", info->lid);
+	json_set_u64(object, "path_mtu_bytes", info->mtu_bytes);
+	json_set_u64(object, "max_inline_data_bytes", info->max_inline_data);
+	json_set_u64(object, "buffer_bytes", info->buffer_bytes);
+	json_set_u64(object, "num_qps", info->qp_count);
+	set_known(object, "first_qp_num", info->qp_count, info->qps[0].qp_num);
+	return object;
+}
+
+static json_t *write_clock(const struct participant *end)
+{
+	const struct totals *totals = &end->totals;
+	json_t *object = json_object();
+
+	json_set_string(object, "source", end->has_totals ? known_text(totals->clock) : NULL);
+	set_known(object, "read_ns", end->has_totals, totals->clock_read_ns);
+	run_record_set_real(object, "drift_ppm", end->has_totals ? totals->clock_drift_ppm : NAN);
+	json_set_i64(object, "offset_ns", end->clock_offset_ns);
+	json_set_i64(object, "offset_error_ns", end->clock_error_ns);
+	return object;
+}
+
+static json_t *write_worker(const struct totals *totals)
+{
+	json_t *object = json_object();
+	bool has_window = totals->window_ns && totals->worker_cpu_ns;
+
+	json_set_u64(object, "cpu_ns", totals->worker_cpu_ns);
+	run_record_set_real(object, "cpu_share",
+			    has_window ? (double)totals->worker_cpu_ns / (double)totals->window_ns
+				       : NAN);
+	json_set_u64(object, "involuntary_switches", totals->involuntary_switches);
+	json_set_u64(object, "polls", totals->polls);
+	json_set_u64(object, "empty_polls", totals->empty_polls);
+	json_set_u64(object, "send_queue_full_ns", totals->send_queue_full_ns);
+	return object;
+}
+
+static json_t *write_traffic(const struct totals *totals)
+{
+	json_t *object = json_object();
+
+	json_set_string(object, "end", sample_end_names[totals->end]);
+	json_set_u64(object, "window_ns", totals->window_ns);
+	json_set_u64(object, "first_post_ns", totals->first_post_ns);
+	json_set_u64(object, "completed", totals->operations);
+	json_set_u64(object, "bytes", totals->bytes);
+	json_set_u64(object, "errors", totals->errors);
+	json_set_u64(object, "receives", totals->receives);
+	return object;
+}
+
+static json_t *write_end(const struct participant *end)
+{
+	json_t *object = json_object();
+
+	json_set_string(object, "node", end->endpoint.node);
+	json_set_string(object, "device", end->endpoint.device);
+	json_set_u64(object, "port_num", end->endpoint.port_num);
+	json_set_u64(object, "gid_index", end->endpoint.gid_index);
+	json_set_take(object, "port", write_port(end));
+	json_set_take(object, "prepared", write_prepared(end->info));
+	json_set_take(object, "steps", step_write(&end->steps));
+	json_set_take(object, "clock", write_clock(end));
+	json_set_take(object, "worker", end->has_totals ? write_worker(&end->totals) : NULL);
+	json_set_take(object, "traffic", end->has_totals ? write_traffic(&end->totals) : NULL);
+	json_set_take(object, "failure", failure_write(&end->failure));
+	return object;
+}
+
+/* --- operations: by size, by operation where it has several sizes, and all --- */
+
+struct group {
+	const char *scope; /* "size", "operation", "all" */
+	const char *op;
+	const char *definition; /* of latency */
+	bool has_size;
+	uint64_t size_bytes;
+	uint64_t classes;
+	uint64_t posted;
+	uint64_t completed;
+	uint64_t bytes;
+	struct histogram latency;
+};
+
+static json_t *write_percentiles(const struct histogram *latency)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]); i++) {
+		bool is_enough = histogram_has_percentile(latency, percentiles[i].ppm);
+		json_t *item = json_object();
+
+		json_set_string(item, "p", percentiles[i].name);
+		set_known(item, "value_ns", is_enough,
+			  histogram_percentile_ns(latency, percentiles[i].ppm));
+		json_set_string(item, "reason", is_enough ? NULL : "insufficient_samples");
+		json_array_append_new(array, item);
+	}
+	return array;
+}
+
+static json_t *write_latency(const struct group *group, bool with_histograms)
+{
+	const struct histogram *latency = &group->latency;
+	json_t *object = json_object();
+	bool has_values = latency->count > 0;
+
+	json_set_string(object, "definition", group->definition);
+	json_set_u64(object, "count", latency->count);
+	set_known(object, "min_ns", has_values, latency->min_ns);
+	set_known(object, "max_ns", has_values, latency->max_ns);
+	run_record_set_real(object, "mean_ns", has_values ? histogram_mean_ns(latency) : NAN);
+	run_record_set_real(object, "stddev_ns", has_values ? histogram_stddev_ns(latency) : NAN);
+	json_set_take(object, "percentiles", write_percentiles(latency));
+	json_set_take(object, "buckets", with_histograms ? histogram_write_buckets(latency) : NULL);
+	return object;
+}
+
+static json_t *write_group(const struct group *group, uint64_t window_ns, bool with_histograms)
+{
+	json_t *object = json_object();
+
+	json_set_string(object, "scope", group->scope);
+	json_set_string(object, "op", group->op);
+	set_known(object, "size_bytes", group->has_size, group->size_bytes);
+	json_set_u64(object, "posted", group->posted);
+	json_set_u64(object, "completed", group->completed);
+	json_set_u64(object, "bytes", group->bytes);
+	set_rate(object, "bandwidth_bps", group->bytes * 8, window_ns);
+	set_rate(object, "ops_per_s", group->completed, window_ns);
+	json_set_take(object, "latency", write_latency(group, with_histograms));
+	return object;
+}
+
+static const char *definition_of(const struct totals *totals, int kind)
+{
+	return totals->is_half_round_trip[kind] ? "half_round_trip" : "post_to_completion";
+}
+
+static void group_reset(struct group *group, const char *scope, const char *op)
+{
+	group->scope = scope;
+	group->op = op;
+	group->definition = NULL;
+	group->has_size = false;
+	group->classes = 0;
+	group->posted = 0;
+	group->completed = 0;
+	group->bytes = 0;
+	histogram_reset(&group->latency);
+}
+
+static void group_add(struct group *group, const struct totals *totals,
+		      const struct class_totals *class)
+{
+	const char *definition = definition_of(totals, class->class.kind);
+
+	/* What is measured differently is still shown together, and said to be mixed. */
+	group->definition =
+		!group->definition || !strcmp(group->definition, definition) ? definition : "mixed";
+	group->has_size = group->classes == 0;
+	group->size_bytes = class->class.size_bytes;
+	group->classes++;
+	group->posted += class->posted;
+	group->completed += class->completed;
+	group->bytes += class->bytes;
+	histogram_merge(&group->latency, &class->latency);
+}
+
+static json_t *write_operations(const struct participant *end, bool with_histograms)
+{
+	const struct totals *totals = &end->totals;
+	_cleanup_free_ struct group *group = memory_new(sizeof(*group));
+	json_t *array = json_array();
+
+	if (!end->has_totals) {
+		return array;
+	}
+	for (size_t i = 0; i < totals->class_count; i++) {
+		group_reset(group, "size", operation_names[totals->classes[i].class.kind]);
+		group_add(group, totals, &totals->classes[i]);
+		json_array_append_new(array,
+				      write_group(group, totals->window_ns, with_histograms));
+	}
+	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
+		group_reset(group, "operation", operation_names[kind]);
+		for (size_t i = 0; i < totals->class_count; i++) {
+			if (totals->classes[i].class.kind == kind) {
+				group_add(group, totals, &totals->classes[i]);
+			}
+		}
+		if (group->classes > 1) {
+			json_array_append_new(array, write_group(group, totals->window_ns,
+								 with_histograms));
+		}
+	}
+	group_reset(group, "all", "all");
+	for (size_t i = 0; i < totals->class_count; i++) {
+		group_add(group, totals, &totals->classes[i]);
+	}
+	json_array_append_new(array, write_group(group, totals->window_ns, with_histograms));
+	return array;
+}
+
+/* --- the time series and the expectations --- */
+
+static json_t *write_intervals(const struct participant *end)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; end->has_totals && i < end->totals.interval_count; i++) {
+		const struct sample *sample = &end->totals.intervals[i];
+		bool has_latency = sample->latency_count > 0;
+		json_t *object = json_object();
+
+		json_set_u64(object, "start_ns", sample->start_ns);
+		json_set_u64(object, "end_ns", sample->end_ns);
+		json_set_u64(object, "completed", sample->operations);
+		json_set_u64(object, "bytes", sample->bytes);
+		json_set_u64(object, "errors", sample->errors);
+		set_rate(object, "bandwidth_bps", sample->bytes * 8,
+			 sample->end_ns - sample->start_ns);
+		set_rate(object, "ops_per_s", sample->operations,
+			 sample->end_ns - sample->start_ns);
+		json_set_u64(object, "latency_count", sample->latency_count);
+		set_known(object, "latency_min_ns", has_latency, sample->latency_min_ns);
+		set_known(object, "latency_p50_ns", has_latency, sample->latency_p50_ns);
+		set_known(object, "latency_p99_ns", has_latency, sample->latency_p99_ns);
+		set_known(object, "latency_max_ns", has_latency, sample->latency_max_ns);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *write_expectations(const struct measurement *measurement)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < measurement->expectation_count; i++) {
+		const struct expectation_result *result = &measurement->expectations[i];
+		json_t *object = json_object();
+
+		json_set_string(object, "expr", result->expectation.text);
+		json_set_string(object, "outcome", outcome_names[result->outcome]);
+		run_record_set_real(object, "actual", result->has_actual ? result->actual : NAN);
+		run_record_set_real(object, "limit", result->limit);
+		json_set_string(object, "unit", metric_units[result->expectation.metric]);
+		json_set_u64(object, "samples", result->samples);
+		json_set_string(object, "severity",
+				result->expectation.severity == SEVERITY_WARN ? "warn" : "fail");
+		json_set_string(object, "source", known_text(result->expectation.source));
+		json_set_string(object, "reason", known_text(result->reason));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+json_t *run_record_measurement(const struct measurement *measurement, bool with_histograms)
+{
+	const struct participant *initiator = &measurement->initiator;
+	const struct totals *totals = &initiator->totals;
+	uint64_t window_ns = initiator->has_totals ? totals->window_ns : 0;
+	json_t *object = json_object();
+
+	json_set_u64(object, "pair", measurement->pair);
+	json_set_string(object, "verdict",
+			measurement->verdict ? verdict_names[measurement->verdict] : NULL);
+	json_set_time(object, "started_at", measurement->started_real_ns);
+	json_set_time(object, "ended_at", measurement->ended_real_ns);
+	set_known(object, "accepted_to_first_post_ns", measurement->accepted_to_first_post_ns,
+		  measurement->accepted_to_first_post_ns);
+	json_set_take(object, "initiator", write_end(initiator));
+	json_set_take(object, "responder", write_end(&measurement->responder));
+	json_set_take(object, "coordination", step_write(&measurement->coordination));
+	json_set_take(object, "workload",
+		      schema_write(workload_section_fields, &measurement->assignment.workload));
+	json_set_u64(object, "seed", measurement->assignment.seed);
+	json_set_string(object, "end",
+			initiator->has_totals ? sample_end_names[totals->end] : NULL);
+	set_known(object, "window_ns", window_ns, window_ns);
+	json_set_u64(object, "completed", totals->operations);
+	json_set_u64(object, "bytes", totals->bytes);
+	json_set_u64(object, "errors", totals->errors + measurement->responder.totals.errors);
+	set_rate(object, "bandwidth_bps", totals->bytes * 8, window_ns);
+	set_rate(object, "ops_per_s", totals->operations, window_ns);
+	json_set_take(object, "first_error", failure_write(&measurement->first_error));
+	json_set_take(object, "findings", finding_write(&measurement->findings));
+	json_set_take(object, "expect", write_expectations(measurement));
+	json_set_take(object, "operations", write_operations(initiator, with_histograms));
+	json_set_take(object, "intervals", write_intervals(initiator));
+	return object;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/*
+ * The JSON of one measurement, for run.c: everything that api/openapi.yaml describes below
+ * `measurements`. Base units in the keys, the same keys always, in the same order; a number that is
+ * not known is null; never NaN. Pure.
+ */
+
+#include "model/run.h"
+
+/* New reference. */
+json_t *run_record_measurement(const struct measurement *measurement, bool with_histograms);
+/* Six significant digits: what a measured value is worth, and what compares byte by byte. */
+void run_record_set_real(json_t *object, const char *key, double value);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/*
+ * What one end of a measurement saw. A sample is one interval, scalars only; the totals travel once, when the job is over.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/failure.h"
+#include "model/histogram.h"
+#include "model/operation.h"
+#include "model/step.h"
+#include "util/json.h"
+
+enum sample_phase { PHASE_WARMUP, PHASE_MEASURING, PHASE_DRAINING };
+extern const char *const sample_phase_names[];
+
+/* Times are since the measured window began; warm-up intervals are not kept. */
+struct sample {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t operations; /* completed at this end */
+	uint64_t bytes; /* payload */
+	uint64_t errors;
+	uint64_t latency_count;
+	uint64_t latency_min_ns;
+	uint64_t latency_p50_ns;
+	uint64_t latency_p99_ns;
+	uint64_t latency_max_ns;
+};
+
+/* Live progress: the newest one replaces what was not read. */
+struct progress {
+	int phase;
+	uint64_t elapsed_ns; /* of the phase */
+	uint64_t total_ns; /* of the phase; 0 when it ends by iterations */
+	uint64_t operations; /* completed in the window so far */
+	uint64_t iterations; /* wanted; 0 when it ends by time */
+	struct sample last; /* latest interval */
+};
+
+struct class_totals {
+	struct operation_class class;
+	uint64_t posted; /* in the window */
+	uint64_t completed;
+	uint64_t bytes;
+	struct histogram latency; /* of signalled ones that started in the window */
+};
+
+/* Why the traffic ended. */
+enum sample_end { END_DURATION, END_ITERATIONS, END_STOPPED, END_STALLED, END_ERROR, END_DEADLINE };
+extern const char *const sample_end_names[];
+
+struct totals {
+	int end; /* enum sample_end */
+	uint64_t window_ns; /* measured: first to last moment of the window, by the calibrated clock */
+	uint64_t first_post_ns; /* from START to the first post */
+	uint64_t operations;
+	uint64_t bytes;
+	uint64_t errors; /* completions in error that were not flushes */
+	uint64_t receives; /* completed receives (sends of the peer) */
+	bool is_half_round_trip[OPERATION_KINDS]; /* what latency of each kind means */
+	char clock[16];
+	double clock_drift_ppm;
+	uint64_t clock_read_ns;
+	uint64_t polls; /* of the completion queue or memory */
+	uint64_t empty_polls;
+	uint64_t worker_cpu_ns; /* CPU time of the worker in the window */
+	uint64_t involuntary_switches; /* of the worker in the window */
+	uint64_t send_queue_full_ns; /* time in which nothing could be posted; 0 when not known */
+	struct failure failure; /* the first error of this end */
+	struct steps steps;
+	size_t class_count;
+	struct class_totals *classes; /* owned */
+	size_t interval_count;
+	struct sample *intervals; /* owned */
+};
+
+void sample_totals_init(struct totals *totals);
+void sample_totals_done(struct totals *totals);
+json_t *sample_totals_write(const struct totals *totals); /* exchange form, histograms compact */
+int sample_totals_read(const json_t *json, struct totals *ret, struct error *err); /* ret is freed by sample_totals_done also after an error */
+json_t *sample_progress_write(const struct progress *progress);
+int sample_progress_read(const json_t *json, struct progress *ret, struct error *err);

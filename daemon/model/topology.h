@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/*
+ * The daemon's own configuration and the peers that it knows. Plain data.
+ */
+
+#include "model/labels.h"
+#include "model/limits.h"
+
+struct peer_settings {
+	char name[LIMIT_NAME];
+	char address[264]; /* host[:port] of its control listener */
+	struct labels labels;
+	bool is_enabled;
+};
+extern const struct schema_field peer_fields[];
+
+struct device_settings {
+	char name[LIMIT_NAME];
+	uint64_t port_num;
+	uint64_t gid_index; /* SCHEMA_AUTO: by content */
+	uint64_t rail; /* SCHEMA_AUTO: its place in the list */
+};
+
+struct limit_settings {
+	uint64_t max_qps; /* of all jobs at once */
+	uint64_t max_pinned_bytes; /* likewise */
+	uint64_t max_concurrent_jobs; /* as responder and initiator together */
+	uint64_t max_duration_ns; /* of one job for a peer */
+	struct selector accept_from; /* whose runs we take part in, by claimed name and known labels */
+};
+
+enum { LOG_NAMES = 4 };
+
+struct daemon_settings {
+	char node_name[LIMIT_NAME]; /* empty in the file: the host name */
+	struct labels labels;
+	char listen_address[64]; /* control channel */
+	uint64_t listen_port;
+	char http_listen[264]; /* host:port */
+	char admin_socket[108]; /* path */
+	char key_file[256]; /* the fleet key; without one no peer can be reached or answered */
+	size_t device_count; /* 0: every active port */
+	struct device_settings devices[LIMIT_PORTS];
+	struct limit_settings limits;
+	uint64_t keep_runs; /* results kept in memory */
+	int log_level; /* enum log_level */
+};
+extern const struct schema_field daemon_fields[];

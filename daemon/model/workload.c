@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT
+#include "model/workload.h"
+
+const char *const qp_type_names[] = { "RC", "UC", "UD", "XRC", NULL };
+const char *const qp_cm_names[] = { "exchange", "rdma_cm", NULL };
+const char *const cq_mode_names[] = { "poll", "event", NULL };
+const char *const workload_pattern_names[] = { "pingpong", "stream", "request_response", NULL };
+const char *const workload_direction_names[] = { "forward", "reverse", "both", NULL };
+const char *const load_model_names[] = { "closed", "open", NULL };
+
+#define S_NS 1000000000ull
+#define DEFAULT_DURATION_NS (10 * S_NS)
+
+#define QP(member) .offset = offsetof(struct qp_settings, member)
+#define CQ(member) .offset = offsetof(struct cq_settings, member)
+#define LOAD(member) .offset = offsetof(struct load_settings, member)
+#define WORKLOAD(member) .offset = offsetof(struct workload_settings, member)
+#define RUN(member) .offset = offsetof(struct run_settings, member)
+#define CPU(member) .offset = offsetof(struct cpu_settings, member)
+#define SECTION(member) .offset = offsetof(struct workload, member)
+#define LATER(name, instead)                                      \
+	{                                                         \
+		.key = name, .type = SCHEMA_LATER, .doc = instead \
+	}
+#define RANGE(low, high) .min = (low), .max = (high)
+
+const struct schema_field qp_fields[] = {
+	{ .key = "qp_type",
+	  .type = SCHEMA_ENUM,
+	  QP(qp_type),
+	  .names = qp_type_names,
+	  .fallback = "RC",
+	  .doc = "Transport of the queue pairs (ibv_qp_type). This version measures RC." },
+	{ .key = "cm",
+	  .type = SCHEMA_ENUM,
+	  QP(cm),
+	  .names = qp_cm_names,
+	  .fallback = "exchange",
+	  .doc = "How queue pairs are connected; exchange: addresses over the control channel, then ibv_modify_qp." },
+	{ .key = "device",
+	  .type = SCHEMA_STRING,
+	  QP(device),
+	  .size = LIMIT_NAME,
+	  .doc = "Only endpoints on a device of this name; empty: any." },
+	{ .key = "port_num",
+	  .type = SCHEMA_INTEGER,
+	  .has_auto = true,
+	  QP(port_num),
+	  RANGE(1, 255),
+	  .fallback = "auto",
+	  .doc = "Only endpoints on this port of a device; auto: any." },
+	{ .key = "num_qps",
+	  .type = SCHEMA_INTEGER,
+	  QP(num_qps),
+	  RANGE(1, LIMIT_QPS),
+	  .fallback = "1",
+	  .doc = "Queue pairs between the two endpoints." },
+	{ .key = "path_mtu",
+	  .json_key = "path_mtu_bytes",
+	  .type = SCHEMA_SIZE,
+	  .has_auto = true,
+	  QP(path_mtu),
+	  RANGE(256, 4096),
+	  .fallback = "auto",
+	  .doc = "Path MTU: 256B, 512B, 1KiB, 2KiB or 4KiB; auto: the smaller active_mtu of both ports." },
+	{ .key = "gid_index",
+	  .type = SCHEMA_INTEGER,
+	  .has_auto = true,
+	  QP(gid_index),
+	  RANGE(0, 255),
+	  .fallback = "auto",
+	  .doc = "Source GID (sgid_index) on both ends; auto: RoCE v2 and an address that the other end can reach." },
+	{ .key = "traffic_class",
+	  .type = SCHEMA_INTEGER,
+	  .has_auto = true,
+	  QP(traffic_class),
+	  RANGE(0, 255),
+	  .fallback = "auto",
+	  .doc = "GRH traffic class (DSCP << 2 on RoCE v2); auto: unset, the port's default class." },
+	{ .key = "flow_label",
+	  .type = SCHEMA_HEX,
+	  QP(flow_label),
+	  RANGE(0, 0xfffff),
+	  .fallback = "0",
+	  .doc = "GRH flow label; on RoCE v2 many devices derive the UDP source port from it (ECMP)." },
+	{ .key = "hop_limit",
+	  .type = SCHEMA_INTEGER,
+	  QP(hop_limit),
+	  RANGE(0, 255),
+	  .fallback = "64",
+	  .doc = "GRH hop limit (IP TTL on RoCE v2)." },
+	{ .key = "service_level",
+	  .type = SCHEMA_INTEGER,
+	  QP(service_level),
+	  RANGE(0, 15),
+	  .fallback = "0",
+	  .doc = "Service level (sl)." },
+	{ .key = "pkey_index",
+	  .type = SCHEMA_INTEGER,
+	  QP(pkey_index),
+	  RANGE(0, 65535),
+	  .fallback = "0",
+	  .doc = "Index into the port's P_Key table." },
+	{ .key = "local_ack_timeout",
+	  .type = SCHEMA_INTEGER,
+	  QP(local_ack_timeout),
+	  RANGE(0, 31),
+	  .fallback = "14",
+	  .doc = "Time without acknowledgement before a retry: 4.096 us * 2^n, 14 = 67 ms; 0 = never." },
+	{ .key = "retry_cnt",
+	  .type = SCHEMA_INTEGER,
+	  QP(retry_cnt),
+	  RANGE(0, 7),
+	  .fallback = "7",
+	  .doc = "Retries without acknowledgement before IBV_WC_RETRY_EXC_ERR." },
+	{ .key = "rnr_retry",
+	  .type = SCHEMA_INTEGER,
+	  QP(rnr_retry),
+	  RANGE(0, 7),
+	  .fallback = "6",
+	  .doc = "Retries after receiver-not-ready; 7 = without end." },
+	{ .key = "min_rnr_timer",
+	  .type = SCHEMA_INTEGER,
+	  QP(min_rnr_timer),
+	  RANGE(0, 31),
+	  .fallback = "20",
+	  .doc = "Code of the wait that a receiver-not-ready asks for: 12 = 0.64 ms, 20 = 10 ms, 0 = 655 ms." },
+	{ .key = "max_rd_atomic",
+	  .type = SCHEMA_INTEGER,
+	  .has_auto = true,
+	  QP(max_rd_atomic),
+	  RANGE(0, 255),
+	  .fallback = "auto",
+	  .doc = "Outstanding RDMA reads of a queue pair; auto: what initiator and responder both can." },
+	{ .key = "max_inline_data",
+	  .json_key = "max_inline_data_bytes",
+	  .type = SCHEMA_SIZE,
+	  .has_auto = true,
+	  QP(max_inline_data),
+	  RANGE(0, 4096),
+	  .fallback = "auto",
+	  .doc = "Bytes that a work request can carry itself; auto: 220 or the largest inlined size, if the device can." },
+	{ .key = "max_send_wr",
+	  .type = SCHEMA_INTEGER,
+	  QP(max_send_wr),
+	  RANGE(1, LIMIT_SEND_WR),
+	  .fallback = "128",
+	  .doc = "Send queue depth of a queue pair." },
+	{ .key = "max_recv_wr",
+	  .type = SCHEMA_INTEGER,
+	  QP(max_recv_wr),
+	  RANGE(1, LIMIT_SEND_WR),
+	  .fallback = "512",
+	  .doc = "Receive queue depth of a queue pair." },
+	LATER("max_send_sge", "leave it out: a work request has one buffer"),
+	LATER("max_recv_sge", "leave it out: a work request has one buffer"),
+	LATER("srq", "leave it out: each queue pair has its own receive queue"),
+	LATER("qkey", "leave it out: it is for UD queue pairs"),
+	LATER("max_dest_rd_atomic", "use max_rd_atomic, which both ends get"),
+	{ 0 },
+};
+
+const struct schema_field cq_fields[] = {
+	{ .key = "mode",
+	  .type = SCHEMA_ENUM,
+	  CQ(mode),
+	  .names = cq_mode_names,
+	  .fallback = "poll",
+	  .doc = "How completions are found. This version polls." },
+	{ .key = "size",
+	  .type = SCHEMA_INTEGER,
+	  .has_auto = true,
+	  CQ(size),
+	  RANGE(1, 4194304),
+	  .fallback = "auto",
+	  .doc = "Entries of the completion queue; auto: all that can be outstanding." },
+	LATER("moderation", "use workload.signal_interval to get fewer completions"),
+	{ 0 },
+};
+
+static const struct schema_field load_fields[] = {
+	{ .key = "model",
+	  .type = SCHEMA_ENUM,
+	  LOAD(model),
+	  .names = load_model_names,
+	  .fallback = "closed",
+	  .doc = "closed: the next operation is posted when one is complete. This version has closed loads." },
+	{ .key = "outstanding",
+	  .type = SCHEMA_INTEGER,
+	  LOAD(outstanding),
+	  RANGE(1, (uint64_t)LIMIT_SEND_WR *LIMIT_QPS),
+	  .fallback = "1",
+	  .doc = "Operations in flight over all queue pairs." },
+	LATER("rate", "use a closed load with outstanding"),
+	LATER("ops_rate", "use a closed load with outstanding"),
+	LATER("arrival", "use a closed load with outstanding"),
+	LATER("max_outstanding", "use outstanding"),
+	LATER("on_full", "leave it out: a closed load waits"),
+	{ 0 },
+};
+
+const struct schema_field workload_fields[] = {
+	{ .key = "pattern",
+	  .type = SCHEMA_ENUM,
+	  .is_required = true,
+	  WORKLOAD(pattern),
+	  .names = workload_pattern_names,
+	  .doc = "pingpong: one operation at a time, answered; stream: as many as load.outstanding." },
+	{ .key = "direction",
+	  .type = SCHEMA_ENUM,
+	  WORKLOAD(direction),
+	  .names = workload_direction_names,
+	  .fallback = "forward",
+	  .doc = "Who requests; forward: the initiator (peers.from). This version has forward." },
+	{ .key = "ops",
+	  .type = SCHEMA_LIST,
+	  .is_required = true,
+	  WORKLOAD(ops),
+	  .fields = operation_fields,
+	  .item_size = sizeof(struct operation),
+	  .count_offset = offsetof(struct workload_settings, op_count),
+	  .min_items = 1,
+	  .max_items = LIMIT_OPS,
+	  .doc = "Operations and their shares." },
+	{ .key = "load",
+	  .type = SCHEMA_MAP,
+	  WORKLOAD(load),
+	  .fields = load_fields,
+	  .doc = "How much is in flight." },
+	{ .key = "signal_interval",
+	  .type = SCHEMA_INTEGER,
+	  WORKLOAD(signal_interval),
+	  RANGE(1, LIMIT_SEND_WR),
+	  .fallback = "1",
+	  .doc = "Every n-th work request of a queue pair is signalled (perftest: cq_mod)." },
+	{ .key = "post_list",
+	  .type = SCHEMA_INTEGER,
+	  WORKLOAD(post_list),
+	  RANGE(1, LIMIT_SEND_WR),
+	  .fallback = "1",
+	  .doc = "Work requests per ibv_post_send." },
+	{ .key = "seed",
+	  .type = SCHEMA_INTEGER,
+	  WORKLOAD(seed),
+	  RANGE(0, INT64_MAX),
+	  .fallback = "0",
+	  .doc = "Of the order of operations; 0: from the run's id. The result names the one used." },
+	LATER("verify", "leave it out: payload is not checked"),
+	LATER("response_timeout", "use run.stall_timeout"),
+	LATER("recv_post_list", "leave it out: receives are posted as they are used"),
+	{ 0 },
+};
+
+const struct schema_field run_fields[] = {
+	{ .key = "warmup",
+	  .json_key = "warmup_ns",
+	  .type = SCHEMA_DURATION,
+	  RUN(warmup_ns),
+	  RANGE(0, 3600 * S_NS),
+	  .fallback = "1s",
+	  .doc = "Traffic before the measured window." },
+	{ .key = "duration",
+	  .json_key = "duration_ns",
+	  .type = SCHEMA_DURATION,
+	  RUN(duration_ns),
+	  RANGE(0, LIMIT_RUN_DURATION_NS),
+	  .doc = "The measured window; 10s when neither it nor iterations is given." },
+	{ .key = "iterations",
+	  .type = SCHEMA_INTEGER,
+	  RUN(iterations),
+	  RANGE(0, 1000000000000ull),
+	  .doc = "Instead of duration: operations after the warm-up, over all queue pairs." },
+	{ .key = "interval",
+	  .json_key = "interval_ns",
+	  .type = SCHEMA_DURATION,
+	  RUN(interval_ns),
+	  RANGE(10000000, 3600 * S_NS),
+	  .fallback = "1s",
+	  .doc = "Length of one entry of the time series." },
+	{ .key = "stall_timeout",
+	  .json_key = "stall_timeout_ns",
+	  .type = SCHEMA_DURATION,
+	  RUN(stall_timeout_ns),
+	  RANGE(10000000, 3600 * S_NS),
+	  .fallback = "3s",
+	  .doc = "No completion for so long while work is outstanding ends the traffic as stalled." },
+	{ .key = "timeout",
+	  .json_key = "timeout_ns",
+	  .type = SCHEMA_DURATION,
+	  .has_auto = true,
+	  RUN(timeout_ns),
+	  RANGE(S_NS, 2 * LIMIT_RUN_DURATION_NS),
+	  .fallback = "auto",
+	  .doc = "Of a measurement, connection included; auto: twice warm-up and duration, and 30 s." },
+	LATER("bytes", "use duration or iterations"),
+	LATER("repeat", "start the scenario again, or give it schedule.every"),
+	LATER("steady_state", "use a longer warmup"),
+	LATER("on_error", "leave it out: the first error ends a measurement"),
+	LATER("report_every", "use schedule.every"),
+	LATER("abort_on_fail", "leave it out: a measurement is judged at its end"),
+	{ 0 },
+};
+
+const struct schema_field cpu_fields[] = {
+	{ .key = "affinity",
+	  .type = SCHEMA_INTEGER,
+	  .has_auto = true,
+	  CPU(affinity),
+	  RANGE(0, 4095),
+	  .fallback = "auto",
+	  .doc = "CPU of the measuring thread on both ends; auto: one of the device's NUMA node." },
+	LATER("threads", "leave it out: one thread measures"),
+	{ 0 },
+};
+
+const struct schema_field workload_section_fields[] = {
+	{ .key = "qp",
+	  .type = SCHEMA_MAP,
+	  SECTION(qp),
+	  .fields = qp_fields,
+	  .doc = "Queue pairs and their path." },
+	{ .key = "cq",
+	  .type = SCHEMA_MAP,
+	  SECTION(cq),
+	  .fields = cq_fields,
+	  .doc = "The completion queue." },
+	{ .key = "workload",
+	  .type = SCHEMA_MAP,
+	  .is_required = true,
+	  SECTION(workload),
+	  .fields = workload_fields,
+	  .doc = "What is done." },
+	{ .key = "run",
+	  .type = SCHEMA_MAP,
+	  SECTION(run),
+	  .fields = run_fields,
+	  .doc = "How long it runs." },
+	{ .key = "cpu",
+	  .type = SCHEMA_MAP,
+	  SECTION(cpu),
+	  .fields = cpu_fields,
+	  .doc = "Where the tester runs." },
+	{ 0 },
+};
+
+void workload_complete(struct workload *workload)
+{
+	if (workload->run.duration_ns == 0 && workload->run.iterations == 0) {
+		workload->run.duration_ns = DEFAULT_DURATION_NS;
+	}
+}
+
+uint64_t workload_expected_ns(const struct workload *workload)
+{
+	uint64_t expected_ns;
+
+	if (workload->run.iterations ||
+	    __builtin_add_overflow(workload->run.warmup_ns, workload->run.duration_ns,
+				   &expected_ns)) {
+		return UINT64_MAX;
+	}
+	return expected_ns;
+}
+
+uint64_t workload_timeout_ns(const struct workload *workload)
+{
+	uint64_t expected_ns = workload_expected_ns(workload);
+
+	if (workload->run.timeout_ns != SCHEMA_AUTO) {
+		return workload->run.timeout_ns;
+	}
+	if (expected_ns > LIMIT_RUN_DURATION_NS) {
+		return LIMIT_RUN_DURATION_NS;
+	}
+	return 2 * expected_ns + 30 * S_NS;
+}

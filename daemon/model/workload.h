@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/*
+ * What runs between two endpoints, as the scenario wishes it: queue pairs, completion queue, operations, load, run
+ * length. Plain data without pointers; tables describe how it is written. Where a field may be `auto`, the planner
+ * resolves it (run/plan) and the resolved value stands in the result.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/operation.h"
+
+enum qp_type { QP_TYPE_RC, QP_TYPE_UC, QP_TYPE_UD, QP_TYPE_XRC };
+enum qp_cm { QP_CM_EXCHANGE, QP_CM_RDMA_CM };
+enum cq_mode { CQ_MODE_POLL, CQ_MODE_EVENT };
+enum workload_pattern { PATTERN_PINGPONG, PATTERN_STREAM, PATTERN_REQUEST_RESPONSE };
+enum workload_direction { DIRECTION_FORWARD, DIRECTION_REVERSE, DIRECTION_BOTH };
+enum load_model { LOAD_CLOSED, LOAD_OPEN };
+
+extern const char *const qp_type_names[];
+extern const char *const qp_cm_names[];
+extern const char *const cq_mode_names[];
+extern const char *const workload_pattern_names[];
+extern const char *const workload_direction_names[];
+extern const char *const load_model_names[];
+
+struct qp_settings {
+	int qp_type;
+	int cm;
+	char device[LIMIT_NAME]; /* empty: the endpoint decides */
+	uint64_t port_num; /* SCHEMA_AUTO: any */
+	uint64_t num_qps;
+	uint64_t path_mtu; /* bytes; auto = the smaller active_mtu of both ends */
+	uint64_t gid_index; /* auto = by content */
+	uint64_t traffic_class; /* auto = unset */
+	uint64_t flow_label;
+	uint64_t hop_limit;
+	uint64_t service_level;
+	uint64_t pkey_index;
+	uint64_t local_ack_timeout; /* 4.096 us * 2^n; 0 = infinite */
+	uint64_t retry_cnt;
+	uint64_t rnr_retry; /* 7 = infinite */
+	uint64_t min_rnr_timer;
+	uint64_t max_rd_atomic; /* auto = smaller of our initiator and the peer's responder limit */
+	uint64_t max_inline_data; /* bytes; auto = 220 or the largest inlined size, within the device's limit */
+	uint64_t max_send_wr;
+	uint64_t max_recv_wr;
+};
+
+struct cq_settings {
+	int mode;
+	uint64_t size; /* entries; auto = all that can be outstanding */
+};
+
+struct load_settings {
+	int model;
+	uint64_t outstanding; /* operations in flight over all queue pairs */
+};
+
+struct workload_settings {
+	int pattern;
+	int direction;
+	size_t op_count;
+	struct operation ops[LIMIT_OPS];
+	struct load_settings load;
+	uint64_t signal_interval; /* every n-th work request is signalled */
+	uint64_t post_list; /* work requests per ibv_post_send */
+	uint64_t seed; /* 0 = from the run id, recorded; below 2^63 (JSON) */
+};
+
+struct run_settings {
+	uint64_t warmup_ns;
+	uint64_t duration_ns; /* 0 when iterations are given */
+	uint64_t iterations; /* operations after the warm-up, over all queue pairs; 0 when a duration is given */
+	uint64_t interval_ns;
+	uint64_t stall_timeout_ns;
+	uint64_t timeout_ns; /* of a whole measurement, connection included; auto = 2 * expected + 30 s */
+};
+
+struct cpu_settings {
+	uint64_t affinity; /* CPU number; auto = the device's NUMA node */
+};
+
+/* Everything a job needs to know of the scenario. */
+struct workload {
+	struct qp_settings qp;
+	struct cq_settings cq;
+	struct workload_settings workload;
+	struct run_settings run;
+	struct cpu_settings cpu;
+};
+
+extern const struct schema_field qp_fields[];
+extern const struct schema_field cq_fields[];
+extern const struct schema_field workload_fields[]; /* of struct workload_settings */
+extern const struct schema_field run_fields[];
+extern const struct schema_field cpu_fields[];
+/* The five maps as fields of struct workload: qp, cq, workload, run, cpu. */
+extern const struct schema_field workload_section_fields[];
+
+/*
+ * run.duration is 10 s when neither it nor run.iterations is given: a default that the tables cannot say. scenario_check does it.
+ */
+void workload_complete(struct workload *workload);
+
+/*
+ * What the tables cannot say: combinations. Calls report(arg, field, other, sentence) for each problem, where field and
+ * other are dotted places below the scenario ("workload.signal_interval", "qp.max_send_wr"; other may be NULL).
+ * Returns how many.
+ * Pure. Used by config/ (which knows lines) and by permit on the responder (a peer is not trusted to have checked).
+ */
+typedef void (*workload_report_fn)(void *arg, const char *field, const char *other, const char *sentence);
+unsigned workload_check(const struct workload *workload, workload_report_fn report, void *arg);
+
+/* Longest time the traffic itself may take by its own settings; iterations without end use stall rules: UINT64_MAX (CLOCK_NEVER). */
+uint64_t workload_expected_ns(const struct workload *workload);
+/* run.timeout resolved; LIMIT_RUN_DURATION_NS where the end is not known beforehand. */
+uint64_t workload_timeout_ns(const struct workload *workload);

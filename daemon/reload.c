@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "reload.h"
+
+#include <stdlib.h>
+
+#include "util/clock.h"
+#include "util/mailbox.h"
+#include "util/memory.h"
+#include "util/text.h"
+#include "util/thread.h"
+
+#define PROBLEM_LINES 50
+
+struct reload {
+	struct message message; /* first: the thread's answer is the reload itself */
+	struct mailbox mailbox;
+	sd_event_source *source;
+	struct thread *thread;
+	reload_done_fn done;
+	void *arg;
+	char *host_name;
+	char *path;
+	/* Written by the thread before it posts. */
+	struct config *config;
+	struct text problems;
+};
+
+static struct thread_next read_files(void *arg)
+{
+	struct reload *reload = arg;
+	struct problems problems;
+
+	problems_init(&problems);
+	reload->config = config_load(reload->path, reload->host_name, &problems);
+	problems_print(&problems, PROBLEM_LINES, &reload->problems);
+	problems_done(&problems);
+	mailbox_post(&reload->mailbox, &reload->message);
+	return (struct thread_next){ .want = THREAD_DONE };
+}
+
+static int on_mail(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+	struct reload *reload = arg;
+
+	if (mailbox_get(&reload->mailbox) == NULL) {
+		return 0;
+	}
+	/* It posted as the last thing that it does. */
+	thread_join(&reload->thread, CLOCK_NEVER);
+	reload->done(reload->arg, take(reload->config), reload->problems.data != NULL ? reload->problems.data : "");
+	text_reset(&reload->problems);
+	return 0;
+}
+
+struct reload *reload_new(sd_event *event, const char *host_name, reload_done_fn done, void *arg)
+{
+	struct reload *reload = memory_new(sizeof(*reload));
+
+	mailbox_init_fd(&reload->mailbox);
+	reload->host_name = memory_copy_string(host_name);
+	reload->done = done;
+	reload->arg = arg;
+	if (sd_event_add_io(event, &reload->source, reload->mailbox.fd, EPOLLIN, on_mail, reload) < 0) {
+		abort(); /* out of memory only */
+	}
+	return reload;
+}
+
+bool reload_start(struct reload *reload, const char *path)
+{
+	struct thread_options options = { .name = "reload", .cpu = -1 };
+	struct error err = ERROR_INIT;
+
+	if (reload->thread != NULL) {
+		return false;
+	}
+	free(reload->path);
+	reload->path = memory_copy_string(path);
+	if (thread_start(&reload->thread, &options, read_files, reload, &err) < 0) {
+		reload->done(reload->arg, NULL, err.text);
+	}
+	return true;
+}
+
+bool reload_is_busy(const struct reload *reload)
+{
+	return reload->thread != NULL;
+}
+
+void reload_free(struct reload *reload, uint64_t deadline_mono_ns)
+{
+	if (reload == NULL) {
+		return;
+	}
+	sd_event_source_disable_unref(reload->source);
+	if (reload->thread != NULL && thread_join(&reload->thread, deadline_mono_ns) < 0) {
+		return; /* it still uses the object */
+	}
+	mailbox_get(&reload->mailbox);
+	mailbox_done(&reload->mailbox);
+	config_unref(reload->config);
+	text_done(&reload->problems);
+	free(reload->host_name);
+	free(reload->path);
+	free(reload);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/*
+ * The newest results, in memory: what /v1/runs and rdmatestctl results read. Runs that wait or go on are in it too. Loop thread.
+ */
+
+#include <stddef.h>
+
+#include "model/run.h"
+
+struct history;
+
+struct history *history_new(size_t keep);
+void history_free(struct history *history);
+void history_configure(struct history *history, size_t keep);
+/* Takes the run; the oldest finished ones beyond `keep` are freed. */
+void history_add(struct history *history, struct run *run);
+size_t history_count(const struct history *history);
+/* Newest first; valid until the next history_add. */
+struct run *history_at(const struct history *history, size_t index);
+/* By id, or by an unambiguous beginning of at least 6 characters. NULL when unknown. */
+struct run *history_find(const struct history *history, const char *id);

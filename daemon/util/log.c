@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "util/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/memory.h"
+#include "util/text.h"
+
+static atomic_int log_threshold = LOG_LEVEL_INFO;
+static _Atomic(const char *) log_name;
+
+static const struct {
+	const char *word;
+	int priority; /* of syslog(3) */
+} levels[] = {
+	[LOG_LEVEL_ERROR] = { "error", 3 },
+	[LOG_LEVEL_WARNING] = { "warning", 4 },
+	[LOG_LEVEL_INFO] = { "info", 6 },
+	[LOG_LEVEL_DEBUG] = { "debug", 7 },
+};
+
+/*
+ * systemd says "device:inode" of the stream it connected; a redirection later makes it another one.
+ */
+static bool is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long device;
+	unsigned long long inode;
+	struct stat status;
+
+	return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
+	       fstat(STDERR_FILENO, &status) == 0 && status.st_dev == device &&
+	       status.st_ino == inode;
+}
+
+void log_set_level(enum log_level level)
+{
+	atomic_store_explicit(&log_threshold, (int)level, memory_order_relaxed);
+}
+
+void log_set_name(const char *name)
+{
+	atomic_store(&log_name, name);
+}
+
+static void add_escaped(struct text *line, const char *format, va_list arguments)
+{
+	_cleanup_text_ struct text raw = TEXT_INIT;
+	_cleanup_free_ char *escaped = NULL;
+	size_t size;
+
+	text_format_list(&raw, format, arguments);
+	size = 4 * raw.length + 1; /* each byte as \xNN at worst */
+	escaped = memory_new(size);
+	text_escape(escaped, size, raw.data);
+	text_add(line, escaped);
+}
+
+void log_line(enum log_level level, const char *format, ...)
+{
+	_cleanup_text_ struct text line = TEXT_INIT;
+	const char *name = atomic_load(&log_name);
+	int saved_errno = errno;
+	va_list arguments;
+	bool to_journal;
+
+	if ((int)level > atomic_load_explicit(&log_threshold, memory_order_relaxed)) {
+		return;
+	}
+	to_journal = is_journal();
+	if (to_journal) {
+		text_format(&line, "<%d>", levels[level].priority);
+	}
+	if (name) {
+		text_format(&line, "%s: ", name);
+	}
+	if (!to_journal) {
+		text_format(&line, "%s: ", levels[level].word);
+	}
+	va_start(arguments, format);
+	add_escaped(&line, format, arguments);
+	va_end(arguments);
+	text_add(&line, "\n");
+	while (write(STDERR_FILENO, line.data, line.length) < 0 && errno == EINTR) {
+	}
+	errno = saved_errno;
+}

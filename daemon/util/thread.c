@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+#include "util/thread.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "util/clock.h"
+#include "util/memory.h"
+#include "util/text.h"
+
+#define NS_PER_S 1000000000ull
+#define NAME_SIZE 16
+#define MAX_CPUS 65536
+
+/* Of `wake`. */
+enum { WAKE_NONE, WAKE_PENDING, WAKE_SLEEPING };
+/* Of `life`. */
+enum { LIFE_RUNNING, LIFE_ENDED, LIFE_DETACHED };
+
+struct thread {
+	pthread_t id;
+	char name[NAME_SIZE];
+	thread_step_fn step;
+	void *arg;
+	_Atomic uint32_t wake; /* a futex: who sleeps, whether to */
+	_Atomic uint32_t life; /* a futex: changed last of all */
+};
+
+/* Until woken, the value differs, or the deadline: the caller looks again. */
+static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t deadline_mono_ns)
+{
+	struct timespec deadline = {
+		.tv_sec = (time_t)(deadline_mono_ns / NS_PER_S),
+		.tv_nsec = (long)(deadline_mono_ns % NS_PER_S),
+	};
+
+	syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, value,
+		deadline_mono_ns == CLOCK_NEVER ? NULL : &deadline, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+static void futex_wake_all(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX, NULL, NULL, 0);
+}
+
+void thread_wake(struct thread *thread)
+{
+	int saved_errno = errno; /* signal handlers may call */
+
+	if (atomic_exchange(&thread->wake, WAKE_PENDING) == WAKE_SLEEPING) {
+		futex_wake_all(&thread->wake);
+	}
+	errno = saved_errno;
+}
+
+static void wait_for_wake(struct thread *thread, uint64_t until_mono_ns)
+{
+	uint32_t expected = WAKE_NONE;
+
+	if (atomic_compare_exchange_strong(&thread->wake, &expected, WAKE_SLEEPING)) {
+		do {
+			futex_wait(&thread->wake, WAKE_SLEEPING, until_mono_ns);
+		} while (atomic_load(&thread->wake) == WAKE_SLEEPING &&
+			 clock_mono_ns() < until_mono_ns);
+	}
+	/* An exchange, to see what the waker wrote before it woke. */
+	atomic_exchange(&thread->wake, WAKE_NONE);
+}
+
+static void *thread_run(void *arg)
+{
+	struct thread *thread = arg;
+	bool is_done = false;
+
+	pthread_setname_np(pthread_self(), thread->name);
+	while (!is_done) {
+		struct thread_next next = thread->step(thread->arg);
+
+		switch (next.want) {
+		case THREAD_AGAIN:
+		case THREAD_POLL:
+			break;
+		case THREAD_WAIT:
+			wait_for_wake(thread, next.until_mono_ns);
+			break;
+		case THREAD_DONE:
+			is_done = true;
+			break;
+		}
+	}
+	if (atomic_exchange(&thread->life, LIFE_ENDED) == LIFE_DETACHED) {
+		free(thread);
+	} else {
+		futex_wake_all(&thread->life);
+	}
+	return NULL;
+}
+
+static int start_pinned(struct thread *thread, const pthread_attr_t *attributes)
+{
+	sigset_t all;
+	sigset_t old;
+	int ret;
+
+	/* A thread inherits the mask of who creates it. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	ret = pthread_create(&thread->id, attributes, thread_run, thread);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return ret;
+}
+
+/*
+ * The affinity of the process (its first thread), in a set of *ret_size_bytes bytes; NULL with
+ * errno. Caller frees.
+ */
+static cpu_set_t *process_cpus(size_t *ret_size_bytes)
+{
+	for (unsigned count = 1024; count <= MAX_CPUS; count *= 2) {
+		size_t size_bytes = CPU_ALLOC_SIZE(count);
+		cpu_set_t *set = memory_new(size_bytes);
+
+		if (sched_getaffinity(getpid(), size_bytes, set) == 0) {
+			*ret_size_bytes = size_bytes;
+			return set;
+		}
+		free(set);
+		if (errno != EINVAL) { /* EINVAL: this kernel knows more CPUs than the set holds */
+			break;
+		}
+	}
+	return NULL;
+}
+
+static int pin_to(int cpu, const char *name, pthread_attr_t *attributes, struct error *err)
+{
+	size_t size_bytes = 0;
+	_cleanup_free_ cpu_set_t *set = process_cpus(&size_bytes);
+	int ret;
+
+	if (!set) {
+		return error_set_call(err, errno, ERROR_RESOURCE, STAGE_RESOURCE,
+				      "sched_getaffinity",
+				      "the CPUs of this process cannot be read");
+	}
+	if (cpu < 0 || (size_t)cpu >= 8 * size_bytes ||
+	    !CPU_ISSET_S((size_t)cpu, size_bytes, set)) {
+		error_set(
+			err, -EINVAL, ERROR_RESOURCE,
+			"thread \"%s\": CPU %d is not among the %d CPUs that this process may use; see "
+			"Cpus_allowed_list in /proc/self/status",
+			name, cpu, CPU_COUNT_S(size_bytes, set));
+		return -EINVAL;
+	}
+	CPU_ZERO_S(size_bytes, set);
+	CPU_SET_S((size_t)cpu, size_bytes, set);
+	ret = pthread_attr_setaffinity_np(attributes, size_bytes, set);
+	return ret ? error_set_call(err, ret, ERROR_RESOURCE, STAGE_RESOURCE,
+				    "pthread_attr_setaffinity_np",
+				    "thread \"%s\" cannot be pinned to CPU %d", name, cpu)
+		   : 0;
+}
+
+int thread_start(struct thread **ret_thread, const struct thread_options *options,
+		 thread_step_fn step, void *arg, struct error *err)
+{
+	_cleanup_free_ struct thread *thread = memory_new(sizeof(*thread));
+	pthread_attr_t attributes;
+	int ret;
+
+	thread->step = step;
+	thread->arg = arg;
+	text_copy(thread->name, sizeof(thread->name), options->name);
+	pthread_attr_init(&attributes);
+	if (options->cpu != -1) {
+		ret = pin_to(options->cpu, options->name, &attributes, err);
+		if (ret < 0) {
+			goto out;
+		}
+	}
+	ret = start_pinned(thread, &attributes);
+	if (ret > 0) {
+		ret = error_set_call(
+			err, ret, ERROR_RESOURCE, STAGE_RESOURCE, "pthread_create",
+			"thread \"%s\" cannot be started (limits: ulimit -u, TasksMax of the unit)",
+			options->name);
+		goto out;
+	}
+	*ret_thread = take(thread);
+out:
+	pthread_attr_destroy(&attributes);
+	return ret;
+}
+
+int thread_join(struct thread **thread, uint64_t deadline_mono_ns)
+{
+	struct thread *joined = *thread;
+
+	assert(!pthread_equal(joined->id, pthread_self()));
+	while (atomic_load(&joined->life) != LIFE_ENDED) {
+		if (clock_mono_ns() >= deadline_mono_ns) {
+			return -ETIMEDOUT;
+		}
+		futex_wait(&joined->life, LIFE_RUNNING, deadline_mono_ns);
+	}
+	/* All that is left of it is its return. */
+	pthread_join(joined->id, NULL);
+	free(joined);
+	*thread = NULL;
+	return 0;
+}
+
+void thread_detach(struct thread **thread)
+{
+	struct thread *detached = take(*thread);
+	pthread_t id = detached->id;
+
+	if (atomic_exchange(&detached->life, LIFE_DETACHED) == LIFE_ENDED) {
+		pthread_join(id, NULL);
+		free(detached);
+	} else {
+		pthread_detach(id); /* its memory may be gone already */
+	}
+}
+
+unsigned thread_cpus(int *cpus, unsigned max)
+{
+	size_t size_bytes = 0;
+	_cleanup_free_ cpu_set_t *set = process_cpus(&size_bytes);
+	unsigned count = 0;
+
+	if (!set) {
+		return 0;
+	}
+	for (size_t cpu = 0; cpu < 8 * size_bytes; cpu++) {
+		if (CPU_ISSET_S(cpu, size_bytes, set)) {
+			if (count < max) {
+				cpus[count] = (int)cpu;
+			}
+			count++;
+		}
+	}
+	return count;
+}

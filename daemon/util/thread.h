@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/*
+ * A thread is a short wrapper around a step function (a link-time seam: the stepped harness calls
+ * the same step functions from one thread under virtual time).
+ *
+ * A step does a bounded amount of work (under a millisecond, unless it is a blocking verb on a
+ * setup thread) and says what it wants next. It never sleeps by itself.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/error.h"
+
+enum thread_want {
+	THREAD_AGAIN, /* did work; call again at once */
+	THREAD_POLL, /* busy-polling and found nothing; call again at once, the clock may move on to
+			`until` */
+	THREAD_WAIT, /* nothing to do before thread_wake or `until` */
+	THREAD_DONE, /* never call again */
+};
+
+struct thread_next {
+	enum thread_want want;
+	uint64_t until_mono_ns; /* CLOCK_NEVER, or when the step must run even if not woken (POLL,
+				   WAIT) */
+};
+
+typedef struct thread_next (*thread_step_fn)(void *arg);
+
+struct thread;
+
+struct thread_options {
+	const char *name; /* at most 15 characters, shown by ps and perf */
+	int cpu; /* pinned to this CPU, or -1 */
+};
+
+/*
+ * Starts it with all signals blocked. *ret is freed by thread_join. `arg` is borrowed until the
+ * join.
+ */
+int thread_start(struct thread **ret, const struct thread_options *options, thread_step_fn step,
+		 void *arg, struct error *err);
+
+/* Wakes a waiting step, or has the next wait return at once. Any thread; async-signal-safe. */
+void thread_wake(struct thread *thread);
+
+/*
+ * Waits for THREAD_DONE (who wants the end tells the step by its own means first). 0 and *thread =
+ * NULL, or -ETIMEDOUT with the thread left running and owned by the caller still.
+ */
+int thread_join(struct thread **thread, uint64_t deadline_mono_ns);
+
+/* Gives it up: it frees itself when it ends, and nobody can wait for it. *thread = NULL. */
+void thread_detach(struct thread **thread);
+
+/* CPUs this process may use. `cpus` gets at most `max`; returns how many there are. */
+unsigned thread_cpus(int *cpus, unsigned max);

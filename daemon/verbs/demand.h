@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/*
+ * What one end of an assignment demands of its device: rights, depths, sizes. Computed from the assignment alone, then compared with
+ * what the device and its port offer, before anything is made: the error names the field, its value, the limit and the cure.
+ */
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+
+#include "model/assignment.h"
+#include "util/error.h"
+#include "verbs/device.h"
+
+struct demand {
+	struct buffer_layout layout;
+	unsigned qp_access; /* IBV_ACCESS_*: what the peer may do through our queue pairs */
+	unsigned mr_access; /* the least the region needs */
+	uint64_t recv_depth; /* receives a queue pair keeps posted; 0: the peer sends nothing */
+	uint64_t send_cqe; /* all completions that can wait, those of a flush included */
+	uint64_t recv_cqe;
+	uint64_t min_inline_bytes; /* what operations with inline: yes need */
+	uint64_t max_inline_bytes; /* to ask for first */
+	bool is_inline_fixed; /* qp.max_inline_data is given: nothing less will do */
+};
+
+/*
+ * 0, or -EINVAL/-EOPNOTSUPP for what this version cannot do. Stream: a queue pair has at most max(outstanding / num_qps,
+ * post_list, signal_interval) work requests in flight; ping-pong: two.
+ */
+int demand_of(const struct assignment *assignment, struct demand *ret, struct error *err);
+
+/* port: as asked of the device. 0, or -ERANGE for a limit, -ENETDOWN for a port that is not active, -ENOENT for a GID. */
+int demand_check(const struct demand *demand, const struct assignment *assignment, const struct device *device,
+		 const struct ibv_port_attr *port, struct error *err);
+
+/* 256 -> IBV_MTU_256 ... 4096; 0 when it is none of the five. */
+enum ibv_mtu demand_mtu(uint64_t bytes);

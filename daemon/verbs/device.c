@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include "verbs/device.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "util/memory.h"
+#include "util/text.h"
+
+#define NODE_DIRECTORY "/dev/infiniband/"
+
+static int absent(const char *name, struct ibv_device *const *list, int count, struct error *err)
+{
+	_cleanup_text_ struct text names = TEXT_INIT;
+	int ret;
+
+	for (int i = 0; i < count; i++) {
+		text_format(&names, "%s%s", i > 0 ? ", " : "", ibv_get_device_name(list[i]));
+	}
+	ret = error_set(err, -ENODEV, ERROR_DEVICE,
+			"RDMA device \"%s\" is not on this host (it has: %s); see `rdma link`, the driver's module and the cable",
+			name, count > 0 ? names.data : "none");
+	if (err && err->stage == STAGE_NONE) {
+		err->stage = STAGE_DISCOVER;
+	}
+	return ret;
+}
+
+/*
+ * 0, or what opening the device's node says. A missing node is not refused here: right after a module was loaded udev still has to
+ * make it, and libibverbs waits for that.
+ */
+static int try_node(const char *name, struct ibv_device *ib, struct error *err)
+{
+	char path[sizeof(NODE_DIRECTORY) + IBV_SYSFS_NAME_MAX];
+	int error;
+
+	snprintf(path, sizeof(path), NODE_DIRECTORY "%s", ib->dev_name);
+	_cleanup_close_ int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 || errno == ENOENT || errno == ENOTDIR) {
+		return 0;
+	}
+	error = errno;
+	if (error == EACCES || error == EPERM) {
+		return error_set_call(err, error, ERROR_RESOURCE, STAGE_RESOURCE, "open",
+				      "RDMA device \"%s\": its node %s is refused; allow it (group and mode of the node, DeviceAllow= of "
+				      "the unit, the container's device list)",
+				      name, path);
+	}
+	return error_set_call(err, error, ERROR_RESOURCE, STAGE_RESOURCE, "open",
+			      "RDMA device \"%s\": its node %s cannot be opened", name, path);
+}
+
+static int open_listed(struct device *device, struct ibv_device *ib, struct error *err)
+{
+	int ret = try_node(device->name, ib, err);
+
+	if (ret < 0) {
+		return ret;
+	}
+	device->context = ibv_open_device(ib);
+	if (!device->context) {
+		return error_set_call(err, errno ? errno : EIO, ERROR_DEVICE, STAGE_RESOURCE, "ibv_open_device",
+				      "RDMA device \"%s\" cannot be opened", device->name);
+	}
+	ret = fcntl(device->context->async_fd, F_GETFL);
+	if (ret < 0 || fcntl(device->context->async_fd, F_SETFL, ret | O_NONBLOCK) < 0) {
+		return error_set_call(err, errno, ERROR_DEVICE, STAGE_RESOURCE, "fcntl",
+				      "RDMA device \"%s\": its event descriptor cannot be made non-blocking", device->name);
+	}
+	ret = ibv_query_device(device->context, &device->attr);
+	if (ret != 0) {
+		return error_set_call(err, ret, ERROR_DEVICE, STAGE_RESOURCE, "ibv_query_device",
+				      "RDMA device \"%s\" does not tell its limits", device->name);
+	}
+	return 0;
+}
+
+int device_open(struct device **ret_device, const char *name, struct error *err)
+{
+	struct ibv_device **list;
+	struct ibv_device *found = NULL;
+	struct device *device;
+	int count = 0;
+	int ret;
+
+	list = ibv_get_device_list(&count);
+	if (!list) {
+		return error_set_call(err, errno, ERROR_DEVICE, STAGE_DISCOVER, "ibv_get_device_list",
+				      "the RDMA devices of this host cannot be listed");
+	}
+	for (int i = 0; i < count && !found; i++) {
+		found = strcmp(ibv_get_device_name(list[i]), name) == 0 ? list[i] : NULL;
+	}
+	device = memory_new(sizeof(*device));
+	text_copy(device->name, sizeof(device->name), name);
+	ret = found ? open_listed(device, found, err) : absent(name, list, count, err);
+	/* An open context keeps its device: the list may go. */
+	ibv_free_device_list(list);
+	if (ret < 0) {
+		device_close(device);
+		return ret;
+	}
+	*ret_device = device;
+	return 0;
+}
+
+void device_close(struct device *device)
+{
+	if (!device) {
+		return;
+	}
+	if (device->context) {
+		/* On a device that is gone this fails, and there is nothing else to do with it. */
+		(void)ibv_close_device(device->context);
+	}
+	free(device);
+}
+
+static enum device_event classify(const struct ibv_async_event *event, const void **ret_element)
+{
+	switch (event->event_type) {
+	case IBV_EVENT_DEVICE_FATAL:
+		return DEVICE_EVENT_FATAL;
+	case IBV_EVENT_PORT_ACTIVE:
+	case IBV_EVENT_PORT_ERR:
+	case IBV_EVENT_LID_CHANGE:
+	case IBV_EVENT_PKEY_CHANGE:
+	case IBV_EVENT_GID_CHANGE:
+	case IBV_EVENT_CLIENT_REREGISTER:
+	case IBV_EVENT_SM_CHANGE:
+		return DEVICE_EVENT_PORT;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+		*ret_element = event->element.qp;
+		return DEVICE_EVENT_QP;
+	case IBV_EVENT_CQ_ERR:
+		*ret_element = event->element.cq;
+		return DEVICE_EVENT_CQ;
+	default:
+		return DEVICE_EVENT_OTHER;
+	}
+}
+
+enum device_event device_next_event(struct device *device, const void **ret_element, const char **ret_name)
+{
+	struct ibv_async_event event;
+	enum device_event kind;
+
+	*ret_element = NULL;
+	*ret_name = "";
+	if (ibv_get_async_event(device->context, &event) != 0) {
+		return DEVICE_EVENT_NONE;
+	}
+	kind = classify(&event, ret_element);
+	*ret_name = ibv_event_type_str(event.event_type);
+	ibv_ack_async_event(&event);
+	return kind;
+}

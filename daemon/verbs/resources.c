@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+#include "verbs/resources.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "util/clock.h"
+#include "util/memory.h"
+#include "util/random.h"
+#include "util/text.h"
+#include "verbs/connect.h"
+#include "verbs/demand.h"
+#include "verbs/queue_pair.h"
+
+#define PSN_MASK 0xffffffu
+#define EMPTY_BUFFER_BYTES 4096 /* operations without payload need a region all the same */
+
+static void add_step(struct steps *steps, const char *name, uint64_t started_mono_ns)
+{
+	if (steps) {
+		step_add(steps, name, clock_mono_ns() - started_mono_ns, 0);
+	}
+}
+
+static int ask_port(struct resources *resources, const struct endpoint *local, struct ibv_port_attr *ret, struct error *err)
+{
+	struct device *device = resources->device;
+	uint64_t gid_index = local->gid_index == SCHEMA_AUTO ? 0 : local->gid_index;
+	int error;
+
+	if (local->port_num < 1 || local->port_num > device->attr.phys_port_cnt) {
+		return error_set(err, -ENODEV, ERROR_DEVICE, "RDMA device \"%s\" has no port %llu (it has %u)", device->name,
+				 (unsigned long long)local->port_num, device->attr.phys_port_cnt);
+	}
+	error = ibv_query_port(device->context, (uint8_t)local->port_num, ret);
+	if (error != 0) {
+		return error_set_call(err, error, ERROR_DEVICE, STAGE_RESOURCE, "ibv_query_port",
+				      "port %llu of RDMA device \"%s\" cannot be asked", (unsigned long long)local->port_num,
+				      device->name);
+	}
+	resources->lid = ret->lid;
+	resources->mtu_bytes = ret->active_mtu ? 128ull << ret->active_mtu : 0;
+	resources->is_infiniband = ret->link_layer == IBV_LINK_LAYER_INFINIBAND;
+	/* An index beyond the table is refused by the comparison that follows, with its name. */
+	if (gid_index < (uint64_t)ret->gid_tbl_len &&
+	    ibv_query_gid(device->context, (uint8_t)local->port_num, (int)gid_index, &resources->gid) != 0) {
+		memset(&resources->gid, 0, sizeof(resources->gid));
+	}
+	return 0;
+}
+
+static int create_cq(struct resources *resources, uint64_t entries, struct ibv_cq **ret, struct steps *steps,
+		     struct error *err)
+{
+	uint64_t started_mono_ns = clock_mono_ns();
+
+	*ret = ibv_create_cq(resources->device->context, (int)entries, NULL, NULL, 0);
+	if (!*ret) {
+		return error_set_call(err, errno ? errno : ENOMEM, ERROR_RESOURCE, STAGE_RESOURCE, "ibv_create_cq",
+				      "%s gives no completion queue of %llu entries (its max_cqe is %d, max_cq %d)",
+				      resources->device->name, (unsigned long long)entries, resources->device->attr.max_cqe,
+				      resources->device->attr.max_cq);
+	}
+	add_step(steps, "create_cq", started_mono_ns);
+	return 0;
+}
+
+static int create_shared(struct resources *resources, const struct demand *demand, struct steps *steps, struct error *err)
+{
+	uint64_t started_mono_ns = clock_mono_ns();
+	int ret;
+
+	resources->pd = ibv_alloc_pd(resources->device->context);
+	if (!resources->pd) {
+		return error_set_call(err, errno ? errno : ENOMEM, ERROR_RESOURCE, STAGE_RESOURCE, "ibv_alloc_pd",
+				      "%s gives no protection domain", resources->device->name);
+	}
+	add_step(steps, "alloc_pd", started_mono_ns);
+	ret = region_init(&resources->region, resources->pd,
+			  demand->layout.total_bytes ? demand->layout.total_bytes : EMPTY_BUFFER_BYTES, demand->mr_access,
+			  steps, err);
+	if (ret < 0) {
+		return ret;
+	}
+	resources->mr = resources->region.mr;
+	resources->buffer = resources->region.buffer;
+	ret = create_cq(resources, demand->send_cqe, &resources->send_cq, steps, err);
+	return ret < 0 ? ret : create_cq(resources, demand->recv_cqe, &resources->recv_cq, steps, err);
+}
+
+static int create_qps(struct resources *resources, const struct demand *demand, const struct assignment *assignment,
+		      struct steps *steps, struct error *err)
+{
+	const struct qp_settings *qp = &assignment->workload.qp;
+	struct queue_pair_wish wish = {
+		.send_cq = resources->send_cq,
+		.recv_cq = resources->recv_cq,
+		.max_send_wr = qp->max_send_wr,
+		.max_recv_wr = demand->recv_depth,
+		.max_inline_bytes = demand->max_inline_bytes,
+		.min_inline_bytes = demand->is_inline_fixed ? demand->max_inline_bytes : demand->min_inline_bytes,
+	};
+
+	resources->qps = memory_new_array(qp->num_qps, sizeof(struct ibv_qp *));
+	resources->psns = memory_new_array(qp->num_qps, sizeof(uint32_t));
+	random_fill(resources->psns, qp->num_qps * sizeof(uint32_t));
+	for (size_t i = 0; i < qp->num_qps; i++) {
+		uint64_t started_mono_ns = clock_mono_ns();
+		int ret = queue_pair_create(&resources->qps[i], resources->device, resources->pd, &wish, err);
+
+		if (ret < 0) {
+			error_prefix(err, "queue pair %zu of %llu", i + 1, (unsigned long long)qp->num_qps);
+			return ret;
+		}
+		resources->qp_count++;
+		resources->psns[i] &= PSN_MASK;
+		add_step(steps, "create_qp", started_mono_ns);
+	}
+	resources->max_inline_data = wish.max_inline_bytes;
+	return 0;
+}
+
+static int go_init(struct resources *resources, const struct demand *demand, const struct assignment *assignment,
+		   struct steps *steps, struct error *err)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.pkey_index = (uint16_t)assignment->workload.qp.pkey_index,
+		.port_num = (uint8_t)assignment_local(assignment)->port_num,
+		.qp_access_flags = demand->qp_access,
+	};
+
+	for (size_t i = 0; i < resources->qp_count; i++) {
+		uint64_t started_mono_ns = clock_mono_ns();
+		int error = ibv_modify_qp(resources->qps[i], &attr,
+					  IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+
+		if (error != 0) {
+			return error_set_call(err, error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
+					      "qp 0x%x of %s cannot go to INIT (port %u, pkey_index %u)",
+					      resources->qps[i]->qp_num, resources->device->name, attr.port_num,
+					      attr.pkey_index);
+		}
+		add_step(steps, "modify_init", started_mono_ns);
+	}
+	return 0;
+}
+
+static void prepare_receives(struct resources *resources)
+{
+	const struct buffer_layout *layout = &resources->layout;
+	uint64_t depth = resources->recv_depth;
+
+	for (size_t i = 0; i < resources->qp_count * depth; i++) {
+		size_t qp = i / depth;
+
+		resources->recv_sges[i] = (struct ibv_sge){
+			.addr = (uint64_t)(uintptr_t)resources->buffer + qp * layout->stride_bytes + layout->half_bytes,
+			.length = (uint32_t)layout->half_bytes,
+			.lkey = resources->mr->lkey,
+		};
+		resources->recv_wrs[i] = (struct ibv_recv_wr){
+			.wr_id = qp,
+			.next = i % depth + 1 < depth ? &resources->recv_wrs[i + 1] : NULL,
+			.sg_list = &resources->recv_sges[i],
+			.num_sge = 1,
+		};
+	}
+}
+
+static int post_receives(struct resources *resources, struct steps *steps, struct error *err)
+{
+	uint64_t depth = resources->recv_depth;
+
+	if (depth == 0) {
+		return 0;
+	}
+	resources->recv_wrs = memory_try(resources->qp_count * depth, sizeof(struct ibv_recv_wr));
+	resources->recv_sges = memory_try(resources->qp_count * depth, sizeof(struct ibv_sge));
+	if (!resources->recv_wrs || !resources->recv_sges) {
+		return error_set(err, -ENOMEM, ERROR_RESOURCE,
+				 "no memory for %llu receives on each of %zu queue pairs; lower qp.max_recv_wr or qp.num_qps",
+				 (unsigned long long)depth, resources->qp_count);
+	}
+	prepare_receives(resources);
+	for (size_t i = 0; i < resources->qp_count; i++) {
+		uint64_t started_mono_ns = clock_mono_ns();
+		struct ibv_recv_wr *bad;
+		int error = ibv_post_recv(resources->qps[i], &resources->recv_wrs[i * depth], &bad);
+
+		if (error != 0) {
+			return error_set_call(err, error, ERROR_DEVICE, STAGE_RESOURCE, "ibv_post_recv",
+					      "%llu receives of %llu bytes cannot be posted on qp 0x%x of %s",
+					      (unsigned long long)depth, (unsigned long long)resources->layout.half_bytes,
+					      resources->qps[i]->qp_num, resources->device->name);
+		}
+		add_step(steps, "post_recv", started_mono_ns);
+	}
+	return 0;
+}
+
+static int build(struct resources *resources, const struct assignment *assignment, struct steps *steps, struct error *err)
+{
+	struct demand demand;
+	struct ibv_port_attr port;
+	int ret = demand_of(assignment, &demand, err);
+
+	if (ret < 0) {
+		return ret;
+	}
+	ret = ask_port(resources, assignment_local(assignment), &port, err);
+	if (ret < 0) {
+		return ret;
+	}
+	ret = demand_check(&demand, assignment, resources->device, &port, err);
+	if (ret < 0) {
+		return ret;
+	}
+	resources->layout = demand.layout;
+	resources->recv_depth = demand.recv_depth;
+	ret = create_shared(resources, &demand, steps, err);
+	if (ret < 0) {
+		return ret;
+	}
+	ret = create_qps(resources, &demand, assignment, steps, err);
+	if (ret < 0) {
+		return ret;
+	}
+	ret = go_init(resources, &demand, assignment, steps, err);
+	return ret < 0 ? ret : post_receives(resources, steps, err);
+}
+
+int resources_new(struct resources **ret_resources, struct device *device, const struct assignment *assignment,
+		  struct steps *steps, struct error *err)
+{
+	struct resources *resources = memory_new(sizeof(*resources));
+	int ret;
+
+	resources->device = device;
+	ret = build(resources, assignment, steps, err);
+	if (ret < 0) {
+		if (err && err->stage == STAGE_NONE) {
+			err->stage = STAGE_RESOURCE;
+		}
+		resources_free(resources, NULL);
+		return ret;
+	}
+	*ret_resources = resources;
+	return 0;
+}
+
+void resources_info(const struct resources *resources, const struct assignment *assignment, struct endpoint_info *ret)
+{
+	*ret = (struct endpoint_info){
+		.lid = resources->lid,
+		.mtu_bytes = resources->mtu_bytes,
+		.buffer_address = (uint64_t)(uintptr_t)resources->buffer,
+		.buffer_bytes = resources->region.size_bytes,
+		.rkey = resources->mr->rkey,
+		.max_inline_data = resources->max_inline_data,
+		.qp_count = resources->qp_count,
+	};
+	inet_ntop(AF_INET6, resources->gid.raw, ret->gid, sizeof(ret->gid));
+	for (size_t i = 0; i < resources->qp_count; i++) {
+		ret->qps[i].qp_num = resources->qps[i]->qp_num;
+		ret->qps[i].psn = resources->psns[i];
+	}
+}
+
+int resources_connect(struct resources *resources, const struct assignment *assignment,
+		      const struct endpoint_info *remote, struct steps *steps, struct error *err)
+{
+	return connect_qps(resources, assignment, remote, steps, err);
+}
+
+void resources_free(struct resources *resources, struct steps *steps)
+{
+	if (!resources) {
+		return;
+	}
+	/* On a device that is gone every one of these fails; closing its context ends what is left. */
+	for (size_t i = 0; i < resources->qp_count; i++) {
+		uint64_t started_mono_ns = clock_mono_ns();
+
+		(void)ibv_destroy_qp(resources->qps[i]);
+		add_step(steps, "destroy_qp", started_mono_ns);
+	}
+	struct ibv_cq *const cqs[] = { resources->send_cq, resources->recv_cq };
+	for (size_t i = 0; i < sizeof(cqs) / sizeof(cqs[0]); i++) {
+		uint64_t started_mono_ns = clock_mono_ns();
+
+		if (cqs[i]) {
+			(void)ibv_destroy_cq(cqs[i]);
+			add_step(steps, "destroy_cq", started_mono_ns);
+		}
+	}
+	region_done(&resources->region, steps);
+	if (resources->pd) {
+		uint64_t started_mono_ns = clock_mono_ns();
+
+		(void)ibv_dealloc_pd(resources->pd);
+		add_step(steps, "dealloc_pd", started_mono_ns);
+	}
+	free(resources->qps);
+	free(resources->psns);
+	free(resources->recv_wrs);
+	free(resources->recv_sges);
+	free(resources);
+}

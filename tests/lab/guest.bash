@@ -1,0 +1,74 @@
+# shellcheck shell=bash disable=SC2034
+# SPDX-License-Identifier: MIT
+#
+# What a test in the lab runs inside the virtual machine (lab.bash sources this before the test's own lines). Each test
+# is one job: daemons that it starts end with it. At its end they are stopped, and must have ended well.
+set -euo pipefail
+export LC_ALL=C.UTF-8
+: "${TOP:?}" "${BUILD:?}"
+NODES_DIR=/run/rdmatestd-test
+rm -rf "$NODES_DIR"; mkdir -p "$NODES_DIR"
+cd "$NODES_DIR"
+export ASAN_OPTIONS=abort_on_error=0:detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+# shellcheck source=tests/lab/nodes.bash
+. "$TOP/tests/lab/nodes.bash"
+nodes_of_the_lab
+
+guest_end() {
+  local rc=$? n
+  trap - EXIT
+  if ((rc == 0)); then nodes_down || rc=1; fi
+  if ((rc != 0)); then
+    for n in "$NODES_DIR"/node*/log; do [[ ! -e $n ]] || { echo "--- ${n#"$NODES_DIR"/}"; tail -n 40 "$n"; }; done
+  fi
+  exit "$rc"
+}
+trap guest_end EXIT
+
+fail() { printf 'FAILED: %s\n' "$*"; exit 1; }
+
+# A scenario file for tests: short, no schedule, with the given lines in place of the defaults.
+scenario() {  # name, workload line, run line [, more lines..]
+  local name=$1 workload=$2 run=$3 line; shift 3
+  {
+    printf 'version: 1\nscenarios:\n  - name: %s\n    workload: %s\n    run: %s\n' "$name" "$workload" "$run"
+    for line in "$@"; do printf '    %s\n' "$line"; done
+  } >"$NODES_DIR/$name.yaml"
+}
+PINGPONG='{ pattern: pingpong, ops: [{ op: write, size: 64B }] }'
+STREAM='{ pattern: stream, ops: [{ op: write, size: 4KiB }], load: { model: closed, outstanding: 16 } }'
+
+# Runs a scenario to its end: FILE gets the record, RUN_STATUS the exit status.
+run_scenario() {  # node, scenario, file
+  RUN_STATUS=0
+  timeout 120 "$BUILD/rdmatestctl" --socket="$NODES_DIR/node$1/admin.sock" run "$2" --json >"$3" 2>"$3.err" || RUN_STATUS=$?
+  jq -e . "$3" >/dev/null || { cat "$3" "$3.err"; fail "run $2 printed no JSON (status $RUN_STATUS)"; }
+}
+
+# The same in the background, for tests that disturb it; run_end waits for it.
+run_begin() { run_scenario "$@" & RUN_PID=$!; }
+
+# Waits until the run that was begun last measures: the daemon says so.
+run_measuring() {  # node
+  local end=$((SECONDS + 30))
+  until [[ $(http "$1" /v1/status | jq -r '[.. | .phase? // empty] | index("measuring") // empty') ]]; do
+    ((SECONDS < end)) || { http "$1" /v1/status; fail "no run is measuring on node$1 after 30 s"; }
+    sleep 0.1
+  done
+}
+
+# The record holds this: a jq condition; else it is shown.
+holds() {  # file, condition
+  jq -e "$2" "$1" >/dev/null || { jq . "$1"; fail "does not hold in $1: $2"; }
+}
+verdict() { holds "$1" ".verdict == \"$2\""; }  # file, verdict
+finding() { holds "$1" "[.. | objects | .code? // empty] | index(\"$2\") != null"; }  # file, code
+
+# Waits until a command succeeds.
+eventually() {  # seconds, command..
+  local end=$((SECONDS + $1)); shift
+  until "$@"; do
+    ((SECONDS < end)) || fail "not in time: $*"
+    sleep 0.1
+  done
+}

@@ -1,0 +1,29 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+#
+# For the suites (*.bats) on the host: one virtual machine per suite, one job in it per test.
+TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+LAB=$TOP/tests/lab/rdma-lab
+# The address sanitizer costs little in the lab; what measures speed takes ./build.
+LAB_BUILD=${LAB_BUILD:-$TOP/build-asan}
+export BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-180}
+
+lab_name() { printf 'test-%s-%d' "$(basename "$BATS_TEST_FILENAME" .bats)" "$(id -u)"; }
+
+lab_up() {  # options of rdma-lab up..
+  local program
+  for program in rdmatestd rdmatestctl; do
+    [[ -x $LAB_BUILD/$program ]] || { echo "$LAB_BUILD/$program is missing: ./dev test lab builds it" >&2; return 1; }
+  done
+  "$LAB" down --name "$(lab_name)" 2>/dev/null || :
+  RDMA_LAB_MAXLIFE=1500 "$LAB" up --name "$(lab_name)" --project "$TOP" "$@"
+}
+
+lab_down() { "$LAB" down --name "$(lab_name)"; }
+
+# Runs lines in the machine, with the helpers of guest.bash.
+guest() {  # lines
+  "$LAB" exec --name "$(lab_name)" --node "${LAB_NODE:-1}" -t 150 -e TOP="$TOP" -e BUILD="$LAB_BUILD" -e PLAIN_BUILD="${LAB_PLAIN_BUILD:-$TOP/build}" -- \
+    ". \"\$TOP/tests/lab/guest.bash\"
+$1"
+}

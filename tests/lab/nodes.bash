@@ -1,0 +1,112 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+#
+# Daemons side by side on one machine, each with a configuration directory, ports and sockets of its own. For the demo
+# and for tests in the lab; source it. Everything lies below $NODES_DIR; daemons are children of this shell.
+#
+# Set before: TOP (the source tree), BUILD (a build directory), NODES_DIR; and per node N the arrays
+#   NODE_DEVICE[N]   RDMA device ('' = every active port)
+#   NODE_LISTEN[N]   address:port of the control channel
+#   NODE_HTTP[N]     address:port of HTTP
+
+declare -gA NODE_DEVICE NODE_LISTEN NODE_HTTP NODE_PID NODE_STATUS
+NODE_READY_SECONDS=${NODE_READY_SECONDS:-30}
+NODE_STOP_SECONDS=${NODE_STOP_SECONDS:-20}
+
+node_fail() { printf 'nodes: %s\n' "$*" >&2; return 1; }
+
+nodes_key() { (umask 077; od -An -v -tx1 -N32 /dev/urandom | tr -d ' \n'; echo) >"$1"; chmod 600 "$1"; }
+
+# The lab's two devices on a veth pair.
+nodes_of_the_lab() {
+  NODE_DEVICE=([1]=rxe0 [2]=rxe1)
+  NODE_LISTEN=([1]=10.99.0.1:18620 [2]=10.99.0.2:18620)
+  NODE_HTTP=([1]=127.0.0.1:9879 [2]=127.0.0.1:9880)
+}
+
+# Writes the configuration of node N, with the given scenario files, and the other nodes as its peers.
+node_write() {  # node, scenario files..
+  local n=$1 dir=$NODES_DIR/node$1 other file; shift
+  mkdir -p "$dir/scenarios.d"
+  rm -f "$dir"/scenarios.d/*
+  [[ -e $NODES_DIR/fleet.key ]] || nodes_key "$NODES_DIR/fleet.key"
+  {
+    printf 'version: 1\ninclude: [scenarios.d/*.yaml]\ndaemon:\n'
+    printf '  node_name: node%d\n' "$n"
+    printf '  listen: { address: "%s", port: %d }\n' "${NODE_LISTEN[$n]%:*}" "${NODE_LISTEN[$n]##*:}"
+    printf '  http: { listen: "%s" }\n' "${NODE_HTTP[$n]}"
+    printf '  admin_socket: %s\n' "$dir/admin.sock"
+    printf '  key_file: %s\n' "$NODES_DIR/fleet.key"
+    if [[ ${NODE_DEVICE[$n]} ]]; then printf '  devices: [{ name: %s }]\n' "${NODE_DEVICE[$n]}"; fi
+    printf 'peers:\n'
+    for other in "${!NODE_LISTEN[@]}"; do
+      if ((other != n)); then printf '  - { name: node%d, address: "%s" }\n' "$other" "${NODE_LISTEN[$other]}"; fi
+    done
+  } >"$dir/rdmatestd.yaml"
+  for file in "$@"; do cp "$file" "$dir/scenarios.d/"; done
+}
+
+node_start() {  # node
+  local n=$1 dir=$NODES_DIR/node$1
+  "$BUILD/rdmatestd" --config="$dir/rdmatestd.yaml" >>"$dir/log" 2>&1 </dev/null &
+  NODE_PID[$n]=$!
+  unset "NODE_STATUS[$n]"
+}
+
+node_alive() { [[ ${NODE_PID[$1]:-} ]] && kill -0 "${NODE_PID[$1]}" 2>/dev/null; }
+
+# Waits until /readyz says yes: listeners and configuration stand.
+node_ready() {  # node
+  local n=$1 end=$((SECONDS + NODE_READY_SECONDS))
+  until curl -fsS -o /dev/null --max-time 5 "http://${NODE_HTTP[$n]}/readyz" 2>/dev/null; do
+    node_alive "$n" || { tail -n 20 "$NODES_DIR/node$n/log" >&2; node_fail "node$n ended instead of getting ready"; return 1; }
+    ((SECONDS < end)) || { tail -n 20 "$NODES_DIR/node$n/log" >&2; node_fail "node$n is not ready after $NODE_READY_SECONDS s"; return 1; }
+    sleep 0.05
+  done
+}
+
+# Waits for the end; NODE_STATUS[N] is the exit status. A daemon that outlives the deadline is killed, and that is a failure.
+node_wait() {  # node
+  local n=$1 end=$((SECONDS + NODE_STOP_SECONDS)) hung='' rc=0
+  [[ ${NODE_PID[$n]:-} ]] || return 0
+  while node_alive "$n" && [[ $(ps -o stat= -p "${NODE_PID[$n]}" 2>/dev/null) != Z* ]]; do
+    if ((SECONDS >= end)); then hung=1; kill -KILL "${NODE_PID[$n]}"; break; fi
+    sleep 0.05
+  done
+  wait "${NODE_PID[$n]}" 2>/dev/null || rc=$?
+  NODE_STATUS[$n]=$rc
+  unset "NODE_PID[$n]"
+  [[ ! $hung ]] || node_fail "node$n did not end within $NODE_STOP_SECONDS s"
+}
+
+node_stop() {  # node [signal]
+  node_alive "$1" && kill -"${2:-TERM}" "${NODE_PID[$1]}"
+  node_wait "$1"
+}
+
+# Both daemons of the lab, ready, with the given scenario files.
+nodes_up() {  # scenario files..
+  local n
+  for n in "${!NODE_LISTEN[@]}"; do node_write "$n" "$@"; node_start "$n"; done
+  for n in "${!NODE_LISTEN[@]}"; do node_ready "$n"; done
+}
+
+# Ends what runs: each must end with status 0, and no sanitizer may have spoken.
+nodes_down() {
+  local n rc=0
+  for n in "${!NODE_PID[@]}"; do
+    node_stop "$n" || rc=1
+    if [[ ${NODE_STATUS[$n]:-0} != 0 ]]; then node_fail "node$n ended with status ${NODE_STATUS[$n]}" || rc=1; fi
+  done
+  if grep -lE 'Sanitizer|runtime error:' "$NODES_DIR"/node*/log 2>/dev/null; then
+    node_fail "a sanitizer has spoken in the log above" || rc=1
+  fi
+  return "$rc"
+}
+
+ctl() {  # node, arguments of rdmatestctl..
+  local n=$1; shift
+  "$BUILD/rdmatestctl" --socket="$NODES_DIR/node$n/admin.sock" "$@"
+}
+
+http() { curl -sS --max-time 10 "http://${NODE_HTTP[$1]}$2"; }  # node, path

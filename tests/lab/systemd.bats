@@ -1,0 +1,132 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The lines of a test run in the machine: nothing expands here.
+# shellcheck disable=SC2016
+#
+# The units as meson installs them, systemd as PID 1. The service is node2 (rxe1); node1 is a daemon of the test.
+
+load lab
+
+# What is installed is what people get: the plain build.
+LAB_BUILD=${LAB_PLAIN_BUILD:-$TOP/build}
+STAGE=$LAB_BUILD/stage
+
+setup_file() {
+  rm -rf "$STAGE"
+  DESTDIR=$STAGE meson install -C "$LAB_BUILD" --no-rebuild >/dev/null
+  lab_up --systemd --udev
+  guest '
+    cp -a "$BUILD/stage/." /
+    systemd-sysusers rdmatestd.conf
+    mkdir -p /etc/rdmatestd/scenarios.d
+    nodes_key /etc/rdmatestd/fleet.key
+    cp "$TOP/scenarios/smoke.yaml" /etc/rdmatestd/scenarios.d/
+    cat >/etc/rdmatestd/rdmatestd.yaml <<END
+version: 1
+include: [scenarios.d/*.yaml]
+daemon:
+  node_name: node2
+  listen: { address: "10.99.0.2", port: 18620 }
+  key_file: /etc/rdmatestd/fleet.key
+  devices: [{ name: rxe1 }]
+peers:
+  - { name: node1, address: "10.99.0.1:18620" }
+END
+    systemd-tmpfiles --create rdmatestd.conf
+    systemctl daemon-reload
+    systemctl list-unit-files "rdmatestd*"
+  '
+}
+teardown_file() { lab_down; }
+
+# node1, on a port of its own: the service has 9879
+PARTNER='
+  NODE_HTTP[1]=127.0.0.1:9880
+  cp /etc/rdmatestd/fleet.key fleet.key
+  node_write 1 "$TOP/scenarios/smoke.yaml"; node_start 1; node_ready 1
+'
+
+@test "start returns when the service is ready, and reload and stop work" {
+  run guest '
+    systemctl start rdmatestd
+    [[ $(systemctl is-active rdmatestd) == active ]] || fail "not active"
+    curl -fsS --max-time 10 http://127.0.0.1:9879/readyz
+    systemctl reload rdmatestd
+    [[ $(systemctl is-active rdmatestd) == active ]] || fail "not active after reload"
+    systemctl stop rdmatestd rdmatestd-http.socket rdmatestd-admin.socket
+    [[ $(systemctl show -P Result rdmatestd) == success ]] || fail "$(systemctl status rdmatestd)"
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "STATUS is one sentence for people" {
+  run guest '
+    systemctl start rdmatestd
+    has_status() { [[ $(systemctl show -P StatusText rdmatestd) == *peer* ]]; }
+    eventually 20 has_status
+    systemctl show -P StatusText rdmatestd
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "a stopped process is restarted by the watchdog" {
+  run guest '
+    mkdir -p /run/systemd/system/rdmatestd.service.d
+    printf "[Service]\nWatchdogSec=3s\nRestartSec=100ms\n" >/run/systemd/system/rdmatestd.service.d/fast.conf
+    systemctl daemon-reload; systemctl restart rdmatestd
+    before=$(systemctl show -P MainPID rdmatestd)
+    sleep 5
+    [[ $(systemctl show -P MainPID rdmatestd) == "$before" ]] || fail "restarted while it was well"
+    kill -STOP "$before"
+    restarted() {
+      local now; now=$(systemctl show -P MainPID rdmatestd)
+      [[ $now != 0 && $now != "$before" && $(systemctl is-active rdmatestd) == active ]]
+    }
+    eventually 40 restarted
+    (($(systemctl show -P NRestarts rdmatestd) >= 1)) || fail "no restart counted"
+    rm -r /run/systemd/system/rdmatestd.service.d; systemctl daemon-reload; systemctl restart rdmatestd
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "the sandboxed service runs smoke as responder" {
+  run guest "$PARTNER"'
+    systemctl start rdmatestd
+    run_scenario 1 smoke r.json
+    verdict r.json pass
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "the sandboxed service runs smoke when a person asks on the admin socket of the unit" {
+  run guest "$PARTNER"'
+    systemctl start rdmatestd
+    [[ $(stat -c "%U:%G %a" /run/rdmatestd/admin.sock) == "rdmatestd:rdmatest-admin 660" ]] || fail "$(stat /run/rdmatestd/admin.sock)"
+    rdmatestctl run smoke --json >r.json
+    verdict r.json pass
+    rc=0; setpriv --reuid nobody --regid nogroup --clear-groups rdmatestctl run smoke >refused 2>&1 || rc=$?
+    ((rc != 0)) || fail "nobody may start a run"
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "a broken configuration: start fails with 78 and is not tried again" {
+  run guest '
+    cp /etc/rdmatestd/scenarios.d/smoke.yaml keep
+    systemctl stop rdmatestd
+    echo "  nonsense: 1" >>/etc/rdmatestd/scenarios.d/smoke.yaml
+    rc=0; systemctl start rdmatestd || rc=$?
+    cp keep /etc/rdmatestd/scenarios.d/smoke.yaml
+    ((rc != 0)) || fail "started"
+    [[ $(systemctl show -P ExecMainStatus rdmatestd) == 78 ]] || fail "status $(systemctl show -P ExecMainStatus rdmatestd)"
+    [[ $(systemctl show -P NRestarts rdmatestd) == 0 ]] || fail "tried again"
+    systemctl reset-failed rdmatestd; systemctl start rdmatestd
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}

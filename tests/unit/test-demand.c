@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+#include "unit/ends.h"
+
+#include <errno.h>
+
+#include "verbs/demand.h"
+
+static void rights_are_the_least_that_the_operations_need(void **state)
+{
+	enum { LOCAL = IBV_ACCESS_LOCAL_WRITE, WRITE = IBV_ACCESS_REMOTE_WRITE, READ = IBV_ACCESS_REMOTE_READ };
+	static const struct {
+		int pattern;
+		int kind;
+		unsigned initiator_qp;
+		unsigned initiator_mr;
+		unsigned responder_qp;
+		unsigned responder_mr;
+		bool initiator_receives;
+		bool responder_receives;
+	} rows[] = {
+		{ PATTERN_STREAM, OPERATION_WRITE, 0, 0, WRITE, WRITE | LOCAL, false, false },
+		{ PATTERN_STREAM, OPERATION_READ, 0, LOCAL, READ, READ, false, false },
+		{ PATTERN_STREAM, OPERATION_SEND, 0, 0, 0, LOCAL, false, true },
+		{ PATTERN_PINGPONG, OPERATION_WRITE, WRITE, WRITE | LOCAL, WRITE, WRITE | LOCAL, false, false },
+		{ PATTERN_PINGPONG, OPERATION_READ, 0, LOCAL, READ, READ, false, false },
+		{ PATTERN_PINGPONG, OPERATION_SEND, 0, LOCAL, 0, LOCAL, true, true },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct assignment *assignment = assignments_new(ROLE_INITIATOR, rows[i].pattern, rows[i].kind, 64);
+		struct demand demand;
+
+		assert_int_equal(demand_of(assignment, &demand, NULL), 0);
+		assert_int_equal(demand.qp_access, rows[i].initiator_qp);
+		assert_int_equal(demand.mr_access, rows[i].initiator_mr);
+		assert_int_equal(demand.recv_depth, rows[i].initiator_receives ? 32 : 0);
+		assignment->role = ROLE_RESPONDER;
+		assert_int_equal(demand_of(assignment, &demand, NULL), 0);
+		assert_int_equal(demand.qp_access, rows[i].responder_qp);
+		assert_int_equal(demand.mr_access, rows[i].responder_mr);
+		assert_int_equal(demand.recv_depth, rows[i].responder_receives ? 32 : 0);
+		free(assignment);
+	}
+}
+
+static void completion_queues_hold_all_that_can_wait(void **state)
+{
+	struct assignment *assignment = assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_SEND, 64);
+	struct workload *workload = &assignment->workload;
+	struct error err = ERROR_INIT;
+	struct demand demand;
+
+	workload->qp.num_qps = 4;
+	workload->workload.load.outstanding = 64;
+	assert_int_equal(demand_of(assignment, &demand, NULL), 0);
+	assert_int_equal(demand.send_cqe, 4 * 17);
+	assert_int_equal(demand.recv_cqe, 1);
+	workload->workload.post_list = 32;
+	assert_int_equal(demand_of(assignment, &demand, NULL), 0);
+	assert_int_equal(demand.send_cqe, 4 * 33);
+	workload->workload.load.outstanding = 4000;
+	assert_int_equal(demand_of(assignment, &demand, NULL), 0);
+	assert_int_equal(demand.send_cqe, 4 * 65);
+	assignment->role = ROLE_RESPONDER;
+	assert_int_equal(demand_of(assignment, &demand, NULL), 0);
+	assert_int_equal(demand.recv_cqe, 4 * 32);
+	workload->cq.size = 1000;
+	assert_int_equal(demand_of(assignment, &demand, NULL), 0);
+	assert_int_equal(demand.send_cqe, 1000);
+	assert_int_equal(demand.recv_cqe, 1000);
+	workload->cq.size = 259;
+	assert_int_equal(demand_of(assignment, &demand, &err), -EINVAL);
+	ends_assert_says(&err, "cq.size 259 is below the 260 completions");
+	free(assignment);
+}
+
+struct limit_case {
+	const char *field; /* of the device */
+	struct fabric_device_config device;
+	void (*ask)(struct workload *workload);
+	const char *words[2];
+};
+
+static void ask_qps(struct workload *workload)
+{
+	workload->qp.num_qps = 9;
+}
+
+static void ask_send_wr(struct workload *workload)
+{
+	workload->qp.max_send_wr = 40;
+}
+
+static void ask_recv_wr(struct workload *workload)
+{
+	workload->workload.ops[0].kind = OPERATION_SEND;
+	workload->workload.pattern = PATTERN_PINGPONG;
+	workload->qp.max_send_wr = 8;
+	workload->qp.max_recv_wr = 33;
+}
+
+static void ask_many_receives(struct workload *workload)
+{
+	ask_recv_wr(workload);
+	workload->qp.num_qps = 2;
+}
+
+static void ask_depth(struct workload *workload)
+{
+	workload->qp.num_qps = 4;
+	workload->workload.load.outstanding = 256;
+}
+
+static void ask_nothing_more(struct workload *workload)
+{
+}
+
+static void ask_rd_atomic(struct workload *workload)
+{
+	workload->qp.max_rd_atomic = 17;
+}
+
+static void ask_mtu(struct workload *workload)
+{
+	workload->qp.path_mtu = 4096;
+}
+
+static void ask_pkey(struct workload *workload)
+{
+	workload->qp.pkey_index = 5;
+}
+
+static void each_limit_of_the_device_is_named_with_value_and_limit(void **state)
+{
+	static const struct limit_case cases[] = {
+		{ "max_qp", { .max_qp = 8 }, ask_qps, { "qp.num_qps 9 is above third's max_qp 8", "lower it" } },
+		{ "max_qp_wr", { .max_qp_wr = 32 }, ask_send_wr, { "qp.max_send_wr 40 is above third's max_qp_wr 32" } },
+		{ "max_qp_wr", { .max_qp_wr = 32 }, ask_recv_wr, { "qp.max_recv_wr 33 is above third's max_qp_wr 32" } },
+		{ "max_cqe", { .max_cqe = 100 }, ask_depth, { "the send completion queue", "260 is above third's max_cqe 100" } },
+		{ "max_cqe", { .max_cqe = 50 }, ask_many_receives, { "the receive completion queue", "66 is above third's max_cqe 50" } },
+		{ "max_mr_size", { .max_mr_size_bytes = 8000 }, ask_nothing_more, { "8192 is above third's max_mr_size 8000" } },
+		{ "max_msg_sz", { .max_msg_bytes = 4000 }, ask_nothing_more, { "size 4096 is above third's max_msg_sz 4000" } },
+		{ "max_rd_atomic", { .max_rd_atomic = 16 }, ask_rd_atomic, { "qp.max_rd_atomic 17 is above third's max_qp_init_rd_atom 16" } },
+		{ "mtu", { .mtu = IBV_MTU_1024 }, ask_mtu, { "qp.path_mtu 4096 is above third's active MTU 1024", "network device" } },
+		{ "pkeys", { 0 }, ask_pkey, { "qp.pkey_index 5", "table of 1 entries" } },
+	};
+	struct fixture *fixture = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fabric_device_config config = cases[i].device;
+		struct end third = { 0 };
+
+		config.name = "third";
+		config.address = "10.0.0.3";
+		fabric_add_device(fixture->fabric, &config);
+		assert_int_equal(device_open(&third.device, "third", NULL), 0);
+		third.assignment = assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_WRITE, 4096);
+		cases[i].ask(&third.assignment->workload);
+		fixture->err = ERROR_INIT;
+		assert_int_equal(resources_new(&third.resources, third.device, third.assignment, &third.steps, &fixture->err),
+				 -ERANGE);
+		assert_int_equal(fixture->err.class, ERROR_RESOURCE);
+		assert_int_equal(fixture->err.stage, STAGE_RESOURCE);
+		ends_assert_says(&fixture->err, cases[i].words[0]);
+		if (cases[i].words[1]) {
+			ends_assert_says(&fixture->err, cases[i].words[1]);
+		}
+		assert_int_equal(fabric_objects(fixture->fabric), 3);
+		ends_close(&third);
+		fabric_remove_device(fixture->fabric, "third");
+	}
+}
+
+static void what_this_version_cannot_do_is_refused(void **state)
+{
+	struct fixture *fixture = *state;
+	struct qp_settings *qp = &fixture->left.assignment->workload.qp;
+	struct workload_settings *workload = &fixture->left.assignment->workload.workload;
+
+	qp->qp_type = QP_TYPE_UD;
+	assert_int_equal(ends_make(fixture, &fixture->left), -EOPNOTSUPP);
+	ends_assert_says(&fixture->err, "qp.qp_type");
+	qp->qp_type = QP_TYPE_RC;
+	workload->ops[0].kind = OPERATION_ATOMIC_CMP_AND_SWP;
+	assert_int_equal(ends_make(fixture, &fixture->left), -EOPNOTSUPP);
+	ends_assert_says(&fixture->err, "workload.ops[0].op");
+	workload->ops[0].kind = -1;
+	assert_int_equal(ends_make(fixture, &fixture->left), -EOPNOTSUPP);
+	workload->ops[0].kind = OPERATION_WRITE;
+	workload->op_count = 0;
+	assert_int_equal(ends_make(fixture, &fixture->left), -EINVAL);
+	workload->op_count = 1000000;
+	assert_int_equal(ends_make(fixture, &fixture->left), -EINVAL);
+	workload->op_count = 1;
+	qp->num_qps = UINT64_MAX;
+	assert_int_equal(ends_make(fixture, &fixture->left), -EINVAL);
+	qp->num_qps = 0;
+	assert_int_equal(ends_make(fixture, &fixture->left), -EINVAL);
+	qp->num_qps = 1;
+	qp->path_mtu = 1500;
+	assert_int_equal(ends_make(fixture, &fixture->left), -EINVAL);
+	ends_assert_says(&fixture->err, "qp.path_mtu 1500");
+	qp->path_mtu = SCHEMA_AUTO;
+	assert_int_equal(ends_make(fixture, &fixture->left), -EINVAL);
+	qp->path_mtu = 1024;
+	qp->max_rd_atomic = SCHEMA_AUTO;
+	assert_int_equal(ends_make(fixture, &fixture->left), -EINVAL);
+	qp->max_rd_atomic = 1;
+	qp->max_send_wr = 0;
+	assert_int_equal(ends_make(fixture, &fixture->left), -EINVAL);
+	qp->max_send_wr = 1;
+	workload->ops[0].sizes[0].size_bytes = UINT64_MAX;
+	assert_int_equal(ends_make(fixture, &fixture->left), -EINVAL);
+	workload->ops[0].sizes[0].size_bytes = LIMIT_BUFFER_BYTES;
+	assert_int_equal(ends_make(fixture, &fixture->left), -EINVAL);
+	ends_assert_says(&fixture->err, "the buffer of 1 queue pairs");
+}
+
+static void an_endpoint_that_is_not_there_is_named(void **state)
+{
+	struct fixture *fixture = *state;
+	struct endpoint *endpoint = &fixture->left.assignment->initiator;
+
+	endpoint->port_num = 2;
+	assert_int_equal(ends_make(fixture, &fixture->left), -ENODEV);
+	ends_assert_says(&fixture->err, "\"left\" has no port 2 (it has 1)");
+	endpoint->port_num = 0;
+	assert_int_equal(ends_make(fixture, &fixture->left), -ENODEV);
+	endpoint->port_num = 1;
+	endpoint->gid_index = 77;
+	assert_int_equal(ends_make(fixture, &fixture->left), -ENOENT);
+	ends_assert_says(&fixture->err, "gid_index 77 is not in the GID table");
+	endpoint->gid_index = 1;
+	fabric_set_address(fixture->fabric, "left", NULL);
+	assert_int_equal(ends_make(fixture, &fixture->left), -ENOENT);
+	ends_assert_says(&fixture->err, "gid_index 1 of left port 1 is empty");
+	fabric_set_port(fixture->fabric, "left", false);
+	assert_int_equal(ends_make(fixture, &fixture->left), -ENETDOWN);
+	ends_assert_says(&fixture->err, "port 1 of left is not active");
+	assert_int_equal(fixture->err.class, ERROR_DEVICE);
+}
+
+static void inline_auto_takes_what_the_device_gives(void **state)
+{
+	static const struct {
+		uint32_t device_bytes;
+		uint64_t given_bytes;
+	} rows[] = { { 256, 220 }, { 200, 128 }, { 100, 64 }, { 63, 32 }, { 31, 0 } };
+	struct fixture *fixture = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct end third = { 0 };
+
+		fabric_add_device(fixture->fabric, &(struct fabric_device_config){ .name = "third",
+										   .address = "10.0.0.3",
+										   .max_inline_bytes = rows[i].device_bytes });
+		assert_int_equal(device_open(&third.device, "third", NULL), 0);
+		third.assignment = assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_WRITE, 4096);
+		third.assignment->workload.qp.num_qps = 2;
+		assert_int_equal(resources_new(&third.resources, third.device, third.assignment, &third.steps, NULL), 0);
+		resources_info(third.resources, third.assignment, &third.info);
+		assert_int_equal(third.resources->max_inline_data, rows[i].given_bytes);
+		assert_int_equal(third.info.max_inline_data, rows[i].given_bytes);
+		ends_close(&third);
+		fabric_remove_device(fixture->fabric, "third");
+	}
+}
+
+static void an_inline_size_that_the_device_refuses_is_named(void **state)
+{
+	struct fixture *fixture = *state;
+	struct workload *workload = &fixture->left.assignment->workload;
+
+	workload->qp.max_inline_data = 512;
+	assert_int_equal(ends_make(fixture, &fixture->left), -EINVAL);
+	ends_assert_says(&fixture->err, "qp.max_inline_data 512 is above what left gives");
+	assert_string_equal(fixture->err.call, "ibv_create_qp");
+	workload->qp.max_inline_data = SCHEMA_AUTO;
+	workload->workload.ops[0].inline_mode = INLINE_YES;
+	workload->workload.ops[0].sizes[0].size_bytes = 300;
+	assert_int_equal(ends_make(fixture, &fixture->left), -EINVAL);
+	ends_assert_says(&fixture->err, "qp.max_inline_data 300 is above");
+	workload->qp.max_inline_data = 64;
+	assert_int_equal(ends_make(fixture, &fixture->left), -EINVAL);
+	ends_assert_says(&fixture->err, "inline: yes need qp.max_inline_data 300, it is 64");
+	workload->workload.ops[0].sizes[0].size_bytes = 250;
+	workload->qp.max_inline_data = SCHEMA_AUTO;
+	assert_int_equal(ends_make(fixture, &fixture->left), 0);
+	assert_int_equal(fixture->left.resources->max_inline_data, 250);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, ends_set_up, ends_tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rights_are_the_least_that_the_operations_need),
+		cmocka_unit_test(completion_queues_hold_all_that_can_wait),
+		TEST(each_limit_of_the_device_is_named_with_value_and_limit),
+		TEST(what_this_version_cannot_do_is_refused),
+		TEST(an_endpoint_that_is_not_there_is_named),
+		TEST(inline_auto_takes_what_the_device_gives),
+		TEST(an_inline_size_that_the_device_refuses_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake/fabric.h"
+#include "verbs/device.h"
+
+static int set_up(void **state)
+{
+	struct fabric *fabric = fabric_new(1);
+
+	fabric_add_device(fabric, &(struct fabric_device_config){ .name = "left", .address = "10.0.0.1", .max_qp = 77 });
+	fabric_add_device(fabric, &(struct fabric_device_config){ .name = "right", .address = "10.0.0.2" });
+	fabric_use(fabric);
+	*state = fabric;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	assert_int_equal(fabric_objects(*state), 0);
+	fabric_use(NULL);
+	fabric_free(*state);
+	return 0;
+}
+
+static void a_device_opens_by_name_with_its_limits(void **state)
+{
+	struct error err = ERROR_INIT;
+	struct device *device = NULL;
+
+	assert_int_equal(device_open(&device, "left", &err), 0);
+	assert_string_equal(device->name, "left");
+	assert_int_equal(device->attr.max_qp, 77);
+	assert_true(fcntl(device->context->async_fd, F_GETFL) & O_NONBLOCK);
+	device_close(device);
+}
+
+static void an_absent_device_is_named_with_those_that_are_there(void **state)
+{
+	struct error err = ERROR_INIT;
+	struct device *device = NULL;
+
+	assert_int_equal(device_open(&device, "middle", &err), -ENODEV);
+	assert_null(device);
+	assert_non_null(strstr(err.text, "\"middle\""));
+	assert_non_null(strstr(err.text, "left, right"));
+	assert_int_equal(err.class, ERROR_DEVICE);
+	assert_int_equal(err.stage, STAGE_DISCOVER);
+}
+
+static void without_any_device_the_error_says_so(void **state)
+{
+	struct error err = ERROR_INIT;
+	struct device *device = NULL;
+
+	fabric_use(NULL);
+	assert_int_equal(device_open(&device, "left", &err), -ENODEV);
+	assert_non_null(strstr(err.text, "it has: none"));
+	fabric_use(*state);
+}
+
+static void a_device_that_refuses_to_open_says_what_failed(void **state)
+{
+	struct error err = ERROR_INIT;
+	struct device *device = NULL;
+
+	fabric_set_verb(*state, "left", FABRIC_OPEN_DEVICE, &(struct fabric_verb_fault){ .error = EBUSY, .count = 1 });
+	assert_int_equal(device_open(&device, "left", &err), -EBUSY);
+	assert_string_equal(err.call, "ibv_open_device");
+	assert_int_equal(err.number, EBUSY);
+	assert_non_null(strstr(err.text, "\"left\""));
+	err = ERROR_INIT;
+	fabric_set_verb(*state, "left", FABRIC_QUERY_DEVICE, &(struct fabric_verb_fault){ .error = EIO, .count = 1 });
+	assert_int_equal(device_open(&device, "left", &err), -EIO);
+	assert_string_equal(err.call, "ibv_query_device");
+	assert_null(device);
+}
+
+static void events_are_classified_and_end_with_none(void **state)
+{
+	struct error err = ERROR_INIT;
+	struct device *device = NULL;
+	const void *element = state;
+	const char *name;
+
+	assert_int_equal(device_open(&device, "left", &err), 0);
+	assert_int_equal(device_next_event(device, &element, &name), DEVICE_EVENT_NONE);
+	assert_null(element);
+	fabric_set_port(*state, "left", false);
+	fabric_set_address(*state, "left", "10.0.0.9");
+	fabric_remove_device(*state, "left");
+	assert_int_equal(device_next_event(device, &element, &name), DEVICE_EVENT_PORT);
+	assert_true(name[0] != '\0');
+	assert_int_equal(device_next_event(device, &element, &name), DEVICE_EVENT_PORT);
+	assert_int_equal(device_next_event(device, &element, &name), DEVICE_EVENT_FATAL);
+	assert_int_equal(device_next_event(device, &element, &name), DEVICE_EVENT_NONE);
+	device_close(device);
+}
+
+static void an_event_about_a_queue_pair_does_not_hold_up_its_end(void **state)
+{
+	struct error err = ERROR_INIT;
+	struct device *device = NULL;
+	const void *element;
+	const char *name;
+
+	assert_int_equal(device_open(&device, "left", &err), 0);
+	struct ibv_pd *pd = ibv_alloc_pd(device->context);
+	struct ibv_cq *cq = ibv_create_cq(device->context, 1, NULL, NULL, 0);
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC, .cap = { 1, 8, 1, 1, 0 }
+	};
+	struct ibv_qp *qp = ibv_create_qp(pd, &init);
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
+	struct ibv_recv_wr *bad;
+
+	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), 0);
+	/* Eight flushed receives overrun a completion queue of one. */
+	for (int i = 0; i < 8; i++) {
+		assert_int_equal(ibv_post_recv(qp, &(struct ibv_recv_wr){ .wr_id = 1 }, &bad), 0);
+	}
+	attr.qp_state = IBV_QPS_ERR;
+	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	assert_int_equal(device_next_event(device, &element, &name), DEVICE_EVENT_CQ);
+	assert_ptr_equal(element, cq);
+	while (device_next_event(device, &element, &name) != DEVICE_EVENT_NONE) {
+	}
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	assert_int_equal(ibv_dealloc_pd(pd), 0);
+	device_close(device);
+}
+
+static void closing_nothing_is_fine(void **state)
+{
+	device_close(NULL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_device_opens_by_name_with_its_limits),
+		TEST(an_absent_device_is_named_with_those_that_are_there),
+		TEST(without_any_device_the_error_says_so),
+		TEST(a_device_that_refuses_to_open_says_what_failed),
+		TEST(events_are_classified_and_end_with_none),
+		TEST(an_event_about_a_queue_pair_does_not_hold_up_its_end),
+		TEST(closing_nothing_is_fine),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "judge/diagnose.h"
+#include "util/memory.h"
+#include "util/text.h"
+
+static struct measurement *new_measurement(void)
+{
+	struct measurement *m = memory_new(sizeof(*m));
+
+	m->first_error = FAILURE_INIT;
+	m->initiator.endpoint = (struct endpoint){ "a", "rxe0", 1, 1 };
+	m->responder.endpoint = (struct endpoint){ "b", "rxe1", 1, 1 };
+	return m;
+}
+
+static void set_failure(struct failure *failure, enum error_class class, enum error_stage stage,
+			const char *call, enum error_kind kind, int number)
+{
+	*failure = FAILURE_INIT;
+	error_set(&failure->error, -1, class, "the sentence of who saw it");
+	failure->error.stage = stage;
+	failure->error.kind = kind;
+	failure->error.number = number;
+	text_copy(failure->error.call, sizeof(failure->error.call), call);
+	text_copy(failure->node, sizeof(failure->node), "b");
+	failure->at_ns = 3204000000;
+	failure->flushed = 127;
+}
+
+static void every_kind_of_error_has_its_finding(void **state)
+{
+	static const struct {
+		enum error_class class;
+		enum error_stage stage;
+		const char *call;
+		enum error_kind kind;
+		int number;
+		enum finding_code code;
+	} rows[] = {
+		{ ERROR_PEER, STAGE_RUN, "session", 0, 0, FINDING_PEER_DAEMON_LOST },
+		{ ERROR_PEER, STAGE_CONNECT, "session", 0, 0, FINDING_PEER_DAEMON_LOST },
+		{ ERROR_PEER, STAGE_DISCOVER, "connect", 1, ECONNREFUSED,
+		  FINDING_PEER_UNREACHABLE },
+		{ ERROR_PEER, STAGE_DISCOVER, "tls", 0, 0, FINDING_PEER_KEY_REFUSED },
+		{ ERROR_PEER, STAGE_DISCOVER, "hello", 0, 0, FINDING_PEER_PROTOCOL },
+		{ ERROR_PEER, STAGE_RESOURCE, "permit", 0, 0, FINDING_PEER_REFUSED },
+		{ ERROR_PEER, STAGE_RESOURCE, "busy", 0, 0, FINDING_PEER_REFUSED },
+		{ ERROR_PEER, STAGE_RUN, "", 0, 0, FINDING_PEER_REFUSED },
+		{ ERROR_DEVICE, STAGE_DISCOVER, "device", 0, 0, FINDING_DEVICE_ABSENT },
+		{ ERROR_INPUT, STAGE_RESOURCE, "limit", 0, 0, FINDING_LIMIT_EXCEEDED },
+		{ ERROR_DEVICE, STAGE_RUN, "stall", 0, 0, FINDING_STALLED },
+		{ ERROR_INPUT, STAGE_RUN, "abort", 0, 0, FINDING_RUN_ABORTED },
+		{ ERROR_DEVICE, STAGE_RUN, "deadline", 0, 0, FINDING_DEADLINE_PASSED },
+		{ ERROR_DEVICE, STAGE_CONNECT, "deadline", 0, 0, FINDING_DEADLINE_PASSED },
+		{ ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp", ERROR_KIND_ERRNO, ETIMEDOUT,
+		  FINDING_PATH_UNRESOLVED },
+		{ ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp", ERROR_KIND_ERRNO, EHOSTUNREACH,
+		  FINDING_PATH_UNRESOLVED },
+		{ ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp", ERROR_KIND_ERRNO, EINVAL,
+		  FINDING_SETUP_FAILED },
+		{ ERROR_INPUT, STAGE_RESOLVE, "", 0, 0, FINDING_PATH_UNRESOLVED },
+		{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 12,
+		  FINDING_PATH_LOST },
+		{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 20,
+		  FINDING_PATH_LOST },
+		{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 13,
+		  FINDING_RECEIVER_NOT_READY },
+		{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 10,
+		  FINDING_REMOTE_ACCESS },
+		{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 4,
+		  FINDING_REMOTE_ACCESS },
+		{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 21,
+		  FINDING_COMPLETION_ERROR },
+		{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 5,
+		  FINDING_COMPLETION_ERROR },
+		{ ERROR_RESOURCE, STAGE_RESOURCE, "ibv_reg_mr", ERROR_KIND_ERRNO, ENOMEM,
+		  FINDING_RESOURCE_SHORT },
+		{ ERROR_DEVICE, STAGE_RESOURCE, "ibv_create_qp", ERROR_KIND_ERRNO, EOPNOTSUPP,
+		  FINDING_UNSUPPORTED },
+		{ ERROR_DEVICE, STAGE_RESOURCE, "ibv_create_qp", ERROR_KIND_ERRNO, EINVAL,
+		  FINDING_SETUP_FAILED },
+		{ ERROR_INPUT, STAGE_CONFIG, "", 0, 0, FINDING_INPUT_REFUSED },
+		{ ERROR_BUG, STAGE_RUN, "session", 0, 0, FINDING_TESTER_FAULT },
+		{ ERROR_DEVICE, STAGE_RUN, "ibv_post_send", ERROR_KIND_ERRNO, EIO,
+		  FINDING_COMPLETION_ERROR },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct measurement *m = new_measurement();
+		struct run *run = memory_new(sizeof(*run));
+
+		set_failure(&m->first_error, rows[i].class, rows[i].stage, rows[i].call,
+			    rows[i].kind, rows[i].number);
+		diagnose_measurement(m);
+		if (m->findings.count != 1 || m->findings.items[0].code != rows[i].code) {
+			fail_msg("row %zu (%s): %zu findings, first %s", i, rows[i].call,
+				 m->findings.count,
+				 m->findings.count ? finding_info(m->findings.items[0].code)->slug
+						   : "none");
+		}
+		assert_true(strlen(m->findings.items[0].text) > 10);
+		assert_non_null(strstr(m->findings.items[0].evidence, "127 flushed"));
+		/* the same error of a whole run */
+		run->error = m->first_error;
+		diagnose_run(run);
+		assert_int_equal(run->findings.count, 1);
+		assert_int_equal(run->findings.items[0].code, rows[i].code);
+		free(run);
+		free(m);
+	}
+}
+
+static void text_never_decides(void **state)
+{
+	struct measurement *m = new_measurement();
+
+	set_failure(&m->first_error, ERROR_RESOURCE, STAGE_RESOURCE, "ibv_reg_mr", ERROR_KIND_ERRNO,
+		    ENOMEM);
+	text_copy(m->first_error.error.text, sizeof(m->first_error.error.text),
+		  "session lost, retry exceeded, stall, abort");
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.items[0].code, FINDING_RESOURCE_SHORT);
+	free(m);
+}
+
+static void a_lost_path_is_certain_when_the_responder_was_heard_to_the_end(void **state)
+{
+	struct measurement *m = new_measurement();
+
+	set_failure(&m->first_error, ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS,
+		    12);
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.items[0].confidence, CONFIDENCE_LIKELY);
+	m->findings.count = 0;
+	m->responder.has_totals = true;
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.items[0].confidence, CONFIDENCE_CERTAIN);
+	assert_non_null(strstr(m->findings.items[0].text, "a/rxe0 to b/rxe1"));
+	free(m);
+}
+
+static struct expectation_result *add_result(struct measurement *m, const char *text, int outcome,
+					     double actual)
+{
+	struct expectation_result *result = &m->expectations[m->expectation_count++];
+
+	assert_null(expectation_parse(text, &result->expectation));
+	result->outcome = outcome;
+	result->has_actual = true;
+	result->actual = actual;
+	result->limit = result->expectation.limit;
+	return result;
+}
+
+static void a_missed_expectation_is_named_with_its_value(void **state)
+{
+	struct measurement *m = new_measurement();
+
+	add_result(m, "errors == 0", OUTCOME_MET, 0);
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.count, 0);
+	add_result(m, "write.latency.p99 <= 5ms", OUTCOME_MISSED, 6e6);
+	add_result(m, "bandwidth.mean >= 90Gbps", OUTCOME_MISSED, 1e9);
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.count, 1);
+	assert_int_equal(m->findings.items[0].code, FINDING_EXPECTATION_MISSED);
+	assert_non_null(strstr(m->findings.items[0].text, "write.latency.p99 <= 5ms was not met"));
+	assert_non_null(strstr(m->findings.items[0].text, "and 1 more"));
+	assert_non_null(strstr(m->findings.items[0].evidence, "actual 6"));
+	free(m);
+}
+
+static void too_few_samples_are_told_unless_an_error_is_the_reason(void **state)
+{
+	struct measurement *m = new_measurement();
+	struct expectation_result *result =
+		add_result(m, "latency.p99.9 <= 5ms", OUTCOME_INCONCLUSIVE, 0);
+
+	text_copy(result->reason, sizeof(result->reason), "20 samples; p99.9 needs 10000");
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.items[0].code, FINDING_TOO_FEW_SAMPLES);
+	assert_non_null(strstr(m->findings.items[0].text, "20 samples"));
+	m->findings.count = 0;
+	set_failure(&m->first_error, ERROR_PEER, STAGE_RUN, "session", 0, 0);
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.count, 1);
+	assert_int_equal(m->findings.items[0].code, FINDING_PEER_DAEMON_LOST);
+	free(m);
+}
+
+static void expect_starved(uint64_t cpu_ns, uint64_t switches, uint64_t window_ns, int confidence)
+{
+	struct measurement *m = new_measurement();
+
+	m->initiator.has_totals = true;
+	m->initiator.totals.window_ns = window_ns;
+	m->initiator.totals.worker_cpu_ns = cpu_ns;
+	m->initiator.totals.involuntary_switches = switches;
+	diagnose_measurement(m);
+	if (confidence < 0) {
+		assert_int_equal(m->findings.count, 0);
+	} else {
+		assert_int_equal(m->findings.count, 1);
+		assert_int_equal(m->findings.items[0].code, FINDING_HOST_STARVED);
+		assert_int_equal(m->findings.items[0].confidence, confidence);
+	}
+	free(m);
+}
+
+static void a_starved_worker_is_told_by_its_share_and_switches(void **state)
+{
+	expect_starved(9999000000, 3, 10000000000, -1);
+	expect_starved(9850000000, 199, 10000000000, -1);
+	expect_starved(9850000000, 200, 10000000000, CONFIDENCE_POSSIBLE);
+	expect_starved(9700000000, 3, 10000000000, CONFIDENCE_POSSIBLE);
+	expect_starved(8900000000, 3, 10000000000, CONFIDENCE_LIKELY);
+	expect_starved(0, 0, 10000000000, -1); /* a passive end, or not known */
+	expect_starved(1, 1000, 99000000, -1); /* too short a window to say */
+	expect_starved(1, 0, 0, -1);
+}
+
+static void a_good_measurement_has_no_finding(void **state)
+{
+	struct measurement *m = new_measurement();
+	struct run *run = memory_new(sizeof(*run));
+
+	m->initiator.has_totals = true;
+	m->initiator.totals.operations = 5;
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.count, 0);
+	diagnose_run(run);
+	assert_int_equal(run->findings.count, 0);
+	free(run);
+	free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_kind_of_error_has_its_finding),
+		cmocka_unit_test(text_never_decides),
+		cmocka_unit_test(a_lost_path_is_certain_when_the_responder_was_heard_to_the_end),
+		cmocka_unit_test(a_missed_expectation_is_named_with_its_value),
+		cmocka_unit_test(too_few_samples_are_told_unless_an_error_is_the_reason),
+		cmocka_unit_test(a_starved_worker_is_told_by_its_share_and_switches),
+		cmocka_unit_test(a_good_measurement_has_no_finding),
+	};
+
+	return cmocka_run_group_tests_name("diagnose", tests, NULL, NULL);
+}

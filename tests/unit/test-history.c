@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "run/history.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run/identifier.h"
+#include "util/memory.h"
+#include "util/text.h"
+
+static struct run *new_run(const char *id, enum run_state state)
+{
+	struct scenario *scenario = memory_new(sizeof(*scenario));
+	struct run *run = run_new(scenario);
+
+	free(scenario);
+	text_copy(run->id, sizeof(run->id), id);
+	run->state = state;
+	return run;
+}
+
+static void the_oldest_finished_runs_go_first(void **state)
+{
+	struct history *history = history_new(2);
+
+	history_add(history, new_run("AAAAAA1", RUN_RUNNING));
+	history_add(history, new_run("AAAAAA2", RUN_DONE));
+	history_add(history, new_run("AAAAAA3", RUN_DONE));
+	assert_int_equal(history_count(history), 2);
+	assert_string_equal(history_at(history, 0)->id, "AAAAAA3");
+	assert_string_equal(history_at(history, 1)->id, "AAAAAA1"); /* it goes on: kept */
+	assert_null(history_at(history, 2));
+	history_free(history);
+}
+
+static void a_run_is_found_by_an_unambiguous_beginning(void **state)
+{
+	struct history *history = history_new(10);
+
+	history_add(history, new_run("ABCDEF1X", RUN_DONE));
+	history_add(history, new_run("ABCDEF2X", RUN_DONE));
+	assert_string_equal(history_find(history, "ABCDEF1")->id, "ABCDEF1X");
+	assert_null(history_find(history, "ABCDEF"));
+	assert_null(history_find(history, "ABC"));
+	assert_null(history_find(history, ""));
+	assert_string_equal(history_find(history, "ABCDEF2X")->id, "ABCDEF2X");
+	history_free(history);
+}
+
+static void fewer_kept_runs_take_effect_at_once(void **state)
+{
+	struct history *history = history_new(10);
+
+	for (char i = '0'; i < '9'; i++) {
+		char id[] = "ABCDEFx";
+
+		id[6] = i;
+		history_add(history, new_run(id, RUN_DONE));
+	}
+	history_configure(history, 3);
+	assert_int_equal(history_count(history), 3);
+	assert_string_equal(history_at(history, 0)->id, "ABCDEF8");
+	history_free(history);
+}
+
+static void identifiers_are_26_characters_and_differ(void **state)
+{
+	char a[32];
+	char b[32];
+
+	identifier_new(a);
+	identifier_new(b);
+	assert_int_equal(strlen(a), 26);
+	assert_int_equal(strspn(a, "0123456789ABCDEFGHJKMNPQRSTVWXYZ"), 26);
+	assert_string_not_equal(a, b);
+	assert_true(a[0] <= '7'); /* 48 bits of time in 130 bits of digits */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_oldest_finished_runs_go_first),
+		cmocka_unit_test(a_run_is_found_by_an_unambiguous_beginning),
+		cmocka_unit_test(fewer_kept_runs_take_effect_at_once),
+		cmocka_unit_test(identifiers_are_26_characters_and_differ),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: MIT
+#include "run/measure.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "util/clock.h"
+#include "util/memory.h"
+#include "util/text.h"
+
+#define SENT 64
+
+/* A coordinator that writes down what is sent, and plays both ends. */
+struct world {
+	sd_event *event;
+	struct run *run;
+	struct measurement *measurement;
+	struct measure *measure;
+	struct scenario scenario;
+	char sent[SENT][96]; /* "node1 prepare initiator" */
+	size_t sent_count;
+	const char *unreachable;
+	bool is_done;
+};
+
+static bool send_message(void *arg, const char *node, json_t *message)
+{
+	struct world *world = arg;
+	bool is_sent = world->unreachable == NULL || strcmp(world->unreachable, node) != 0;
+
+	if (is_sent) {
+		assert_true(world->sent_count < SENT);
+		snprintf(world->sent[world->sent_count++], sizeof(world->sent[0]), "%s %s %s", node,
+			 json_string_value(json_object_get(message, "kind")),
+			 json_string_value(json_object_get(message, "role")));
+	}
+	json_decref(message);
+	return is_sent;
+}
+
+static void on_done(void *arg, struct measure *measure)
+{
+	struct world *world = arg;
+
+	world->is_done = true;
+}
+
+static struct world *new_world(void)
+{
+	struct world *world = memory_new(sizeof(*world));
+	struct measure_options options = { .send = send_message, .done = on_done, .arg = world };
+	struct assignment *assignment;
+
+	assert_true(sd_event_new(&world->event) >= 0);
+	schema_defaults(scenario_fields, &world->scenario);
+	world->run = run_new(&world->scenario);
+	world->measurement = run_add_measurement(world->run);
+	assignment = &world->measurement->assignment;
+	assignment->workload = world->scenario.workload;
+	assignment->workload.workload.op_count = 1;
+	assignment->workload.workload.ops[0] =
+		(struct operation){ .weight = 1, .size_count = 1, .sizes = { { .size_bytes = 8, .weight = 1 } } };
+	text_copy(assignment->run_id, sizeof(assignment->run_id), "R1");
+	text_copy(assignment->initiator.node, LIMIT_NAME, "node2");
+	text_copy(assignment->responder.node, LIMIT_NAME, "node1");
+	world->measurement->initiator.endpoint = assignment->initiator;
+	world->measurement->responder.endpoint = assignment->responder;
+	options.event = world->event;
+	options.accepted_mono_ns = clock_mono_ns();
+	world->measure = measure_new(&options, world->measurement);
+	return world;
+}
+
+static void free_world(struct world *world)
+{
+	measure_free(world->measure);
+	run_free(world->run);
+	sd_event_unref(world->event);
+	free(world);
+}
+
+static void expect_sent(struct world *world, size_t index, const char *line)
+{
+	assert_true(index < world->sent_count);
+	assert_string_equal(world->sent[index], line);
+}
+
+/* node1 is the responder, node2 the initiator. */
+static void answer(struct world *world, const char *node, const char *kind, const char *key, json_t *value)
+{
+	json_t *message = json_object();
+
+	json_set_string(message, "role", strcmp(node, "node2") == 0 ? "initiator" : "responder");
+	if (key != NULL) {
+		json_set_take(message, key, value);
+	}
+	measure_message(world->measure, node, kind, message);
+	json_decref(message);
+}
+
+static json_t *new_info(void)
+{
+	struct endpoint_info *info = memory_new(sizeof(*info));
+	json_t *json;
+
+	info->qp_count = 1;
+	info->qps[0].qp_num = 17;
+	info->qps[0].psn = 1;
+	text_copy(info->gid, sizeof(info->gid), "::ffff:10.0.0.1");
+	info->buffer_bytes = 4096;
+	info->mtu_bytes = 4096;
+	json = schema_write(endpoint_info_fields, info);
+	free(info);
+	return json;
+}
+
+static json_t *new_totals(enum sample_end end, const struct failure *failure)
+{
+	struct totals totals;
+	json_t *json;
+
+	sample_totals_init(&totals);
+	totals.end = end;
+	if (failure != NULL) {
+		totals.failure = *failure;
+	}
+	json = sample_totals_write(&totals);
+	sample_totals_done(&totals);
+	return json;
+}
+
+static void run_until_done(struct world *world)
+{
+	for (int i = 0; i < 100 && !world->is_done; i++) {
+		sd_event_run(world->event, 10000);
+	}
+	assert_true(world->is_done);
+}
+
+static void come_to_running(struct world *world)
+{
+	measure_start(world->measure);
+	answer(world, "node1", "prepared", "info", new_info());
+	answer(world, "node2", "prepared", "info", new_info());
+	answer(world, "node1", "connected", NULL, NULL);
+	answer(world, "node2", "connected", NULL, NULL);
+	answer(world, "node1", "started", NULL, NULL);
+	answer(world, "node2", "started", NULL, NULL);
+}
+
+static void a_good_measurement_goes_its_way_in_order(void **state)
+{
+	struct world *world = new_world();
+
+	come_to_running(world);
+	expect_sent(world, 0, "node1 prepare responder"); /* the smaller name first */
+	expect_sent(world, 1, "node2 prepare initiator");
+	expect_sent(world, 2, "node2 connect initiator");
+	expect_sent(world, 3, "node1 connect responder");
+	expect_sent(world, 4, "node1 start responder");
+	expect_sent(world, 5, "node2 start initiator");
+	assert_string_equal(measure_phase(world->measure), "measuring");
+	answer(world, "node2", "finished", "totals", new_totals(END_DURATION, NULL));
+	expect_sent(world, 6, "node1 stop responder");
+	answer(world, "node1", "finished", "totals", new_totals(END_STOPPED, NULL));
+	expect_sent(world, 7, "node2 release initiator");
+	expect_sent(world, 8, "node1 release responder");
+	answer(world, "node2", "released", NULL, NULL);
+	assert_false(world->is_done);
+	answer(world, "node1", "released", NULL, NULL);
+	assert_false(world->is_done); /* never from inside a call */
+	run_until_done(world);
+	assert_int_equal(world->sent_count, 9);
+	assert_true(world->measurement->initiator.has_totals);
+	assert_true(world->measurement->responder.has_totals);
+	assert_false(error_is_set(&world->measurement->initiator.failure.error));
+	free_world(world);
+}
+
+static void a_refusal_by_the_second_end_releases_the_first(void **state)
+{
+	struct world *world = new_world();
+	struct failure failure = FAILURE_INIT;
+
+	error_set(&failure.error, -EPERM, ERROR_RESOURCE, "limits.max_qps");
+	measure_start(world->measure);
+	answer(world, "node1", "prepared", "info", new_info());
+	answer(world, "node2", "failed", "failure", failure_write(&failure));
+	expect_sent(world, 2, "node2 release initiator");
+	expect_sent(world, 3, "node1 release responder");
+	answer(world, "node1", "released", NULL, NULL);
+	answer(world, "node2", "released", NULL, NULL);
+	run_until_done(world);
+	assert_int_equal(world->measurement->initiator.failure.error.class, ERROR_RESOURCE);
+	assert_false(error_is_set(&world->measurement->responder.failure.error));
+	free_world(world);
+}
+
+static void a_lost_responder_stops_the_initiator_and_is_not_waited_for(void **state)
+{
+	struct world *world = new_world();
+	struct error why = ERROR_INIT;
+
+	error_set(&why, -ECONNRESET, ERROR_PEER, "node1 closed the connection");
+	come_to_running(world);
+	measure_lost(world->measure, "node1", &why);
+	expect_sent(world, 6, "node2 stop initiator");
+	answer(world, "node2", "finished", "totals", new_totals(END_STOPPED, NULL));
+	expect_sent(world, 7, "node2 release initiator");
+	assert_int_equal(world->sent_count, 8);
+	answer(world, "node2", "released", NULL, NULL);
+	run_until_done(world);
+	assert_string_equal(world->measurement->responder.failure.error.call, "session");
+	assert_int_equal(world->measurement->responder.failure.error.stage, STAGE_RUN);
+	free_world(world);
+}
+
+static void a_node_without_a_session_is_told_at_once(void **state)
+{
+	struct world *world = new_world();
+
+	world->unreachable = "node1";
+	measure_start(world->measure);
+	run_until_done(world);
+	assert_int_equal(world->sent_count, 0);
+	assert_string_equal(world->measurement->responder.failure.error.call, "connect");
+	assert_int_equal(world->measurement->responder.failure.error.class, ERROR_PEER);
+	free_world(world);
+}
+
+static void a_peer_lost_between_the_two_prepares_is_recorded(void **state)
+{
+	struct world *world = new_world();
+	struct error why = ERROR_INIT;
+
+	error_set(&why, -ECONNRESET, ERROR_PEER, "gone");
+	measure_start(world->measure);
+	measure_lost(world->measure, "node2", &why);
+	assert_string_equal(world->measurement->initiator.failure.error.text, "gone");
+	expect_sent(world, 1, "node1 release responder");
+	answer(world, "node1", "released", NULL, NULL);
+	run_until_done(world);
+	free_world(world);
+}
+
+static void a_busy_end_lets_the_other_go_and_is_asked_again(void **state)
+{
+	struct world *world = new_world();
+
+	measure_start(world->measure);
+	answer(world, "node1", "prepared", "info", new_info());
+	answer(world, "node2", "busy", "retry_after_ns", json_integer(1000000));
+	expect_sent(world, 2, "node1 release responder");
+	assert_string_equal(measure_phase(world->measure), "waiting");
+	answer(world, "node1", "released", NULL, NULL);
+	for (int i = 0; i < 100 && world->sent_count < 4; i++) {
+		sd_event_run(world->event, 10000);
+	}
+	expect_sent(world, 3, "node1 prepare responder");
+	answer(world, "node1", "prepared", "info", new_info());
+	expect_sent(world, 4, "node2 prepare initiator");
+	measure_abort(world->measure, "test is over");
+	answer(world, "node1", "released", NULL, NULL);
+	answer(world, "node2", "released", NULL, NULL);
+	run_until_done(world);
+	assert_string_equal(world->measurement->initiator.failure.error.call, "abort");
+	free_world(world);
+}
+
+static void a_node_may_not_speak_for_the_other(void **state)
+{
+	struct world *world = new_world();
+	json_t *message = json_object();
+
+	measure_start(world->measure);
+	json_set_string(message, "role", "responder");
+	json_set_take(message, "info", new_info());
+	measure_message(world->measure, "node2", "prepared", message);
+	json_decref(message);
+	assert_int_equal(world->sent_count, 1);
+	measure_abort(world->measure, "test is over");
+	free_world(world);
+}
+
+static void an_answer_that_cannot_be_read_ends_it(void **state)
+{
+	struct world *world = new_world();
+
+	measure_start(world->measure);
+	answer(world, "node1", "prepared", "info", json_integer(7));
+	assert_int_equal(world->measurement->responder.failure.error.class, ERROR_PEER);
+	expect_sent(world, 1, "node1 release responder");
+	answer(world, "node1", "released", NULL, NULL);
+	run_until_done(world);
+	free_world(world);
+}
+
+static void the_responders_error_waits_for_what_the_initiator_saw(void **state)
+{
+	struct world *world = new_world();
+	struct failure failure = FAILURE_INIT;
+
+	error_set(&failure.error, -EIO, ERROR_DEVICE, "LOC_LEN_ERR");
+	come_to_running(world);
+	answer(world, "node1", "finished", "totals", new_totals(END_ERROR, &failure));
+	assert_int_equal(world->sent_count, 6); /* the initiator will see it too */
+	answer(world, "node2", "finished", "totals", new_totals(END_ERROR, &failure));
+	expect_sent(world, 6, "node2 release initiator");
+	answer(world, "node1", "released", NULL, NULL);
+	answer(world, "node2", "released", NULL, NULL);
+	run_until_done(world);
+	assert_true(error_is_set(&world->measurement->responder.failure.error));
+	assert_true(error_is_set(&world->measurement->initiator.failure.error));
+	free_world(world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_good_measurement_goes_its_way_in_order),
+		cmocka_unit_test(a_refusal_by_the_second_end_releases_the_first),
+		cmocka_unit_test(a_lost_responder_stops_the_initiator_and_is_not_waited_for),
+		cmocka_unit_test(a_node_without_a_session_is_told_at_once),
+		cmocka_unit_test(a_peer_lost_between_the_two_prepares_is_recorded),
+		cmocka_unit_test(a_busy_end_lets_the_other_go_and_is_asked_again),
+		cmocka_unit_test(a_node_may_not_speak_for_the_other),
+		cmocka_unit_test(an_answer_that_cannot_be_read_ends_it),
+		cmocka_unit_test(the_responders_error_waits_for_what_the_initiator_saw),
+	};
+
+	clock_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

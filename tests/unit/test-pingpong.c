@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+#include "traffic-rig.h"
+
+static void pingpong_init(struct rig *rig, int kind, uint64_t size_bytes, uint64_t iterations)
+{
+	rig_init(rig, PATTERN_PINGPONG, kind, size_bytes);
+	rig->assignment->workload.workload.load.outstanding = 1;
+	rig->assignment->workload.workload.signal_interval = 1;
+	rig->assignment->workload.workload.post_list = 1;
+	rig->assignment->workload.run.duration_ns = 0;
+	rig->assignment->workload.run.iterations = iterations;
+}
+
+static void run_one(int kind, uint64_t size_bytes, uint64_t least_ns, uint64_t most_ns)
+{
+	struct rig rig;
+	const struct totals *totals = &rig.totals[0];
+	const struct histogram *latency;
+	struct fabric_counters counters;
+
+	pingpong_init(&rig, kind, size_bytes, 1000);
+	rig_open(&rig);
+	rig_run(&rig);
+	latency = &totals->classes[0].latency;
+	assert_int_equal(totals->end, END_ITERATIONS);
+	assert_int_equal(totals->operations, 1000);
+	assert_int_equal(totals->bytes, 1000 * size_bytes);
+	assert_int_equal(latency->count, 1000);
+	/* Nothing else is on the fabric: all are alike, and they fill the window without a gap. */
+	assert_int_equal(latency->min_ns, latency->max_ns);
+	assert_in_range(latency->max_ns, least_ns, most_ns);
+	if (kind == OPERATION_READ) {
+		assert_int_equal(totals->window_ns, latency->sum_ns);
+		assert_false(totals->is_half_round_trip[kind]);
+		assert_true(traffic_is_passive(rig.traffic[1]));
+	} else {
+		assert_in_range(totals->window_ns, 2 * latency->sum_ns,
+				2 * latency->sum_ns + 1000);
+		assert_true(totals->is_half_round_trip[kind]);
+		assert_false(traffic_is_passive(rig.traffic[1]));
+		assert_int_equal(rig.totals[1].operations, 1000);
+		assert_int_equal(rig.totals[1].receives, kind == OPERATION_SEND ? 1000 : 0);
+	}
+	fabric_counters(rig.fabric, "left", &counters);
+	/* a packet of request (small ones), and an answer's acknowledgement */
+	if (size_bytes <= 1024) {
+		assert_int_equal(counters.tx_packets, kind == OPERATION_READ ? 1000 : 2000);
+	}
+	assert_int_equal(counters.retransmits, 0);
+	rig_check_sums(totals);
+	rig_done(&rig);
+}
+
+static void latency_is_what_the_fabric_takes(void **state)
+{
+	(void)state;
+	/* One way: 100 ns at the port, or as long as the bytes take, and 1 us. Only a read is told whole. */
+	run_one(OPERATION_WRITE, 2, 1100, 1110);
+	run_one(OPERATION_SEND, 2, 1100, 1110);
+	run_one(OPERATION_READ, 2, 2100, 2220);
+	run_one(OPERATION_WRITE, 1, 1100, 1110);
+	run_one(OPERATION_SEND, 0, 1100, 1110);
+	/* 64 KiB in 64 packets at 100 Gbit/s: 5.7 us */
+	run_one(OPERATION_WRITE, 65536, 6500, 6900);
+	run_one(OPERATION_SEND, 65536, 6500, 6900);
+	run_one(OPERATION_READ, 65536, 7500, 8000);
+}
+
+static void a_mix_keeps_both_ends_together(void **state)
+{
+	struct rig rig;
+	const struct totals *totals = &rig.totals[0];
+	uint64_t answered;
+
+	(void)state;
+	pingpong_init(&rig, OPERATION_WRITE, 2, 10000);
+	rig_set_op(&rig, 0, OPERATION_WRITE, 3, 2);
+	rig_set_op(&rig, 1, OPERATION_WRITE, 2, 300);
+	rig_set_op(&rig, 2, OPERATION_SEND, 2, 17);
+	rig_set_op(&rig, 3, OPERATION_READ, 2, 4096);
+	rig_set_op(&rig, 4, OPERATION_SEND, 1, 0);
+	rig_open(&rig);
+	rig_run(&rig);
+	assert_int_equal(totals->operations, 10000);
+	assert_int_equal(totals->classes[0].completed, 3000);
+	assert_int_equal(totals->classes[1].completed, 2000);
+	assert_int_equal(totals->classes[2].completed, 2000);
+	assert_int_equal(totals->classes[3].completed, 2000);
+	assert_int_equal(totals->classes[4].completed, 1000);
+	for (size_t i = 0; i < 5; i++) {
+		/* A sample belongs to what was posted, whatever comes next. */
+		assert_int_equal(totals->classes[i].latency.count, totals->classes[i].completed);
+		assert_int_equal(totals->classes[i].latency.min_ns,
+				 totals->classes[i].latency.max_ns);
+	}
+	answered = rig.totals[1].operations;
+	assert_int_equal(answered, 8000);
+	assert_int_equal(rig.totals[1].receives, 3000);
+	rig_check_sums(totals);
+	rig_done(&rig);
+}
+
+static void markers_wrap_and_other_sizes_leave_theirs_behind(void **state)
+{
+	/* Sizes whose last bytes lie inside each other's payload, over many turns of the marker. */
+	for (uint64_t seed = 1; seed < 20; seed++) {
+		struct rig rig;
+
+		(void)state;
+		pingpong_init(&rig, OPERATION_WRITE, 1, 3000);
+		rig_set_op(&rig, 0, OPERATION_WRITE, 1, 1);
+		rig_set_op(&rig, 1, OPERATION_WRITE, 1, 2);
+		rig_set_op(&rig, 2, OPERATION_WRITE, 1, 3);
+		rig_set_op(&rig, 3, OPERATION_WRITE, 1, 64);
+		rig.assignment->seed = seed;
+		rig_open(&rig);
+		rig_run(&rig);
+		assert_int_equal(rig.totals[0].operations, 3000);
+		assert_int_equal(rig.totals[1].operations, 3000);
+		/* An answer taken for the next one would be faster than the fabric. */
+		assert_true(rig.totals[0].classes[0].latency.min_ns >= 1100);
+		rig_done(&rig);
+	}
+}
+
+static void a_timed_run_ends_between_two_iterations(void **state)
+{
+	struct rig rig;
+	const struct totals *totals = &rig.totals[0];
+
+	(void)state;
+	pingpong_init(&rig, OPERATION_SEND, 64, 0);
+	rig.assignment->workload.run.duration_ns = 1000000;
+	rig.assignment->workload.run.warmup_ns = 100000;
+	rig.assignment->workload.run.interval_ns = 100000;
+	rig_open(&rig);
+	rig_run(&rig);
+	assert_int_equal(totals->end, END_DURATION);
+	/* Noticed when the iteration under way came back. */
+	assert_in_range(totals->window_ns, 1000000, 1002500);
+	assert_in_range(totals->operations, 440, 460);
+	assert_in_range(totals->interval_count, 9, 11);
+	assert_true(rig.totals[1].operations >= totals->operations);
+	rig_check_sums(totals);
+	rig_done(&rig);
+}
+
+static void iterations_count_after_the_warm_up(void **state)
+{
+	struct rig rig;
+	const struct totals *totals = &rig.totals[0];
+
+	(void)state;
+	pingpong_init(&rig, OPERATION_WRITE, 64, 100);
+	rig.assignment->workload.run.warmup_ns = 100000;
+	rig_open(&rig);
+	rig_run(&rig);
+	assert_int_equal(totals->end, END_ITERATIONS);
+	assert_int_equal(totals->operations, 100);
+	assert_int_equal(totals->classes[0].latency.count, 100);
+	assert_true(rig.totals[1].operations > 100);
+	rig_check_sums(totals);
+	rig_done(&rig);
+}
+
+static void a_silent_peer_is_a_stall(void **state)
+{
+	struct rig rig;
+	const struct totals *totals = &rig.totals[0];
+
+	(void)state;
+	pingpong_init(&rig, OPERATION_WRITE, 64, 100);
+	rig_open(&rig);
+	rig_start(&rig, 0);
+	for (unsigned i = 0; i < 10000 && !rig.is_over[0]; i++) {
+		assert_true(rig_step(&rig));
+	}
+	assert_true(rig.is_over[0]);
+	traffic_totals(rig.traffic[0], &rig.totals[0]);
+	rig.has_totals[0] = true;
+	assert_int_equal(totals->end, END_STALLED);
+	assert_int_equal(totals->operations, 0);
+	assert_string_equal(totals->failure.error.call, "stall");
+	assert_int_equal(totals->failure.error.class, ERROR_DEVICE);
+	assert_int_equal(totals->failure.error.stage, STAGE_RUN);
+	assert_non_null(strstr(totals->failure.error.text, "lacks the answer of the other end"));
+	assert_non_null(strstr(totals->failure.error.text, "a write of 64 B"));
+	/* 3 s after its post, told within the drain's second */
+	assert_in_range(fake_clock_now_ns() - RIG_START_NS, 3000000000, 4000000001);
+	rig_done(&rig);
+}
+
+static void refuses_with(const char *words, void (*change)(struct rig *rig))
+{
+	struct rig rig;
+	struct error err = ERROR_INIT;
+
+	pingpong_init(&rig, OPERATION_WRITE, 64, 100);
+	rig_connect(&rig);
+	change(&rig);
+	assert_int_equal(rig_try_traffic(&rig, 0, &err), -EINVAL);
+	assert_non_null(strstr(err.text, words));
+	rig_done(&rig);
+}
+
+static void empty_write(struct rig *rig)
+{
+	rig->assignment->workload.workload.ops[0].sizes[0].size_bytes = 0;
+}
+
+static void two_outstanding(struct rig *rig)
+{
+	rig->assignment->workload.workload.load.outstanding = 2;
+}
+
+static void what_cannot_run_is_refused_in_words(void **state)
+{
+	(void)state;
+	refuses_with("size must be at least 1B", empty_write);
+	refuses_with("load.outstanding, post_list and signal_interval must be 1", two_outstanding);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(latency_is_what_the_fabric_takes),
+		cmocka_unit_test(a_mix_keeps_both_ends_together),
+		cmocka_unit_test(markers_wrap_and_other_sizes_leave_theirs_behind),
+		cmocka_unit_test(a_timed_run_ends_between_two_iterations),
+		cmocka_unit_test(iterations_count_after_the_warm_up),
+		cmocka_unit_test(a_silent_peer_is_a_stall),
+		cmocka_unit_test(what_cannot_run_is_refused_in_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT
+#include "run/plan.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "util/memory.h"
+#include "util/text.h"
+
+#define NODES 5
+
+struct world {
+	struct scenario scenario;
+	struct labels labels[NODES];
+	struct inventory inventories[NODES];
+	char names[NODES][LIMIT_NAME];
+	struct plan_node nodes[NODES];
+	struct plan_request request;
+};
+
+static void add_port(struct inventory *inventory, const char *device, unsigned address, uint64_t rail)
+{
+	struct port *port = &inventory->ports[inventory->port_count++];
+
+	text_copy(port->device, sizeof(port->device), device);
+	port->port_num = 1;
+	port->rail = rail;
+	port->state = PORT_STATE_ACTIVE;
+	port->link_layer = LINK_LAYER_ETHERNET;
+	port->active_mtu_bytes = 4096;
+	port->max_mtu_bytes = 4096;
+	port->link_rate_bps = 100000000000ull;
+	port->configured_gid_index = SCHEMA_AUTO;
+	port->numa_node = SCHEMA_AUTO;
+	port->limits = (struct device_limits){
+		.max_qp = 1000,
+		.max_qp_wr = 4096,
+		.max_sge = 4,
+		.max_cqe = 65536,
+		.max_mr_bytes = UINT32_MAX,
+		.max_qp_rd_atom = 16,
+		.max_qp_init_rd_atom = 8,
+		.max_msg_bytes = 1u << 30,
+	};
+	port->gid_count = 1;
+	port->gids[0].index = 3;
+	port->gids[0].type = GID_TYPE_ROCE_V2;
+	snprintf(port->gids[0].gid, sizeof(port->gids[0].gid), "::ffff:10.0.0.%u", address);
+}
+
+static struct world *new_world(size_t nodes)
+{
+	struct world *world = memory_new(sizeof(*world));
+
+	schema_defaults(scenario_fields, &world->scenario);
+	text_copy(world->scenario.name, sizeof(world->scenario.name), "probe");
+	world->scenario.workload.workload.op_count = 1;
+	world->scenario.workload.workload.ops[0] = (struct operation){
+		.kind = OPERATION_WRITE,
+		.weight = 1,
+		.size_count = 1,
+		.sizes = { { .size_bytes = 64, .weight = 1 } },
+	};
+	for (size_t i = 0; i < nodes; i++) {
+		snprintf(world->names[i], sizeof(world->names[i]), "node%zu", i + 1);
+		add_port(&world->inventories[i], "fake0", (unsigned)i + 1, 0);
+		world->nodes[i] = (struct plan_node){
+			.name = world->names[i],
+			.labels = &world->labels[i],
+			.inventory = &world->inventories[i],
+		};
+	}
+	world->request = (struct plan_request){
+		.scenario = &world->scenario,
+		.nodes = world->nodes,
+		.node_count = nodes,
+		.run_id = "01J8Z3R6AAAAAAAAAAAAAAAAAA",
+		.coordinator = "node1",
+	};
+	return world;
+}
+
+static struct plan *build(struct world *world)
+{
+	struct plan *plan = NULL;
+	struct error err = ERROR_INIT;
+
+	if (plan_build(&world->request, &plan, &err) < 0) {
+		fail_msg("%s", err.text);
+	}
+	return plan;
+}
+
+static void each_unordered_pair_comes_once_from_the_smaller_name(void **state)
+{
+	struct world *world = new_world(4);
+	struct plan *plan = build(world);
+
+	assert_int_equal(plan->count, 6);
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct assignment *assignment = &plan->pairs[i]->assignment;
+
+		assert_true(strcmp(assignment->initiator.node, assignment->responder.node) < 0);
+		assert_int_equal(assignment->pair, i);
+		assert_false(error_is_set(&plan->pairs[i]->failure.error));
+	}
+	plan_free(plan);
+	free(world);
+}
+
+static void a_directed_scenario_has_both_ways(void **state)
+{
+	struct world *world = new_world(3);
+	struct plan *plan;
+
+	world->scenario.topology.is_directed = true;
+	plan = build(world);
+	assert_int_equal(plan->count, 6);
+	plan_free(plan);
+	free(world);
+}
+
+static void selectors_that_differ_keep_the_larger_name_as_initiator(void **state)
+{
+	struct world *world = new_world(2);
+	struct plan *plan;
+
+	world->scenario.peers = (struct scenario_peers){ 0 };
+	assert_null(labels_selector_parse("name=node2", &world->scenario.peers.from));
+	assert_null(labels_selector_parse("name=node1", &world->scenario.peers.to));
+	plan = build(world);
+	assert_int_equal(plan->count, 1);
+	assert_string_equal(plan->pairs[0]->assignment.initiator.node, "node2");
+	assert_true(plan_initiates(&world->scenario, "node2", NULL, "node1", NULL));
+	assert_false(plan_initiates(&world->scenario, "node1", NULL, "node2", NULL));
+	plan_free(plan);
+	free(world);
+}
+
+static void every_auto_is_resolved_from_both_ends(void **state)
+{
+	struct world *world = new_world(2);
+	struct plan *plan;
+	const struct assignment *assignment;
+
+	world->inventories[1].ports[0].active_mtu_bytes = 1024;
+	plan = build(world);
+	assignment = &plan->pairs[0]->assignment;
+	assert_int_equal(assignment->workload.qp.path_mtu, 1024);
+	assert_int_equal(assignment->workload.qp.max_rd_atomic, 8);
+	assert_int_equal(assignment->initiator.gid_index, 3);
+	assert_int_equal(assignment->responder.gid_index, 3);
+	assert_true(assignment->seed != 0);
+	plan_free(plan);
+	free(world);
+}
+
+static void the_same_input_gives_the_same_plan(void **state)
+{
+	struct world *world = new_world(5);
+	struct plan *a = build(world);
+	struct plan *b = build(world);
+
+	assert_int_equal(a->count, b->count);
+	for (size_t i = 0; i < a->count; i++) {
+		assert_memory_equal(a->pairs[i], b->pairs[i], sizeof(*a->pairs[i]));
+	}
+	plan_free(a);
+	plan_free(b);
+	free(world);
+}
+
+static void refused(struct world *world, enum error_class class, const char *call, const char *text)
+{
+	struct plan *plan = build(world);
+	const struct error *err = &plan->pairs[0]->failure.error;
+
+	assert_int_equal(plan->count, 1);
+	assert_int_equal(err->class, class);
+	assert_string_equal(err->call, call);
+	if (strstr(err->text, text) == NULL) {
+		fail_msg("\"%s\" does not say \"%s\"", err->text, text);
+	}
+	plan_free(plan);
+}
+
+static void a_peer_that_was_never_seen_is_a_pair_that_says_so(void **state)
+{
+	struct world *world = new_world(2);
+
+	world->nodes[1].inventory = NULL;
+	refused(world, ERROR_PEER, "connect", "node2");
+	free(world);
+}
+
+static void the_reason_why_a_peer_is_away_is_kept(void **state)
+{
+	struct world *world = new_world(2);
+	struct error why = ERROR_INIT;
+
+	error_set(&why, -EKEYREJECTED, ERROR_PEER, "the key differs");
+	text_copy(why.call, sizeof(why.call), "tls");
+	world->nodes[1].inventory = NULL;
+	world->nodes[1].unreachable = &why;
+	refused(world, ERROR_PEER, "tls", "the key differs");
+	free(world);
+}
+
+static void device_limits_name_the_value_and_the_limit(void **state)
+{
+	struct world *world = new_world(2);
+
+	world->scenario.workload.qp.max_send_wr = 5000;
+	refused(world, ERROR_INPUT, "limit", "qp.max_send_wr: 5000 is above max_qp_wr 4096 of node1/fake0");
+	world->inventories[0].ports[0].limits.max_qp_wr = 8192;
+	refused(world, ERROR_INPUT, "limit", "of node2/fake0");
+	free(world);
+}
+
+static void an_mtu_above_the_ports_is_refused(void **state)
+{
+	struct world *world = new_world(2);
+
+	world->scenario.workload.qp.path_mtu = 4096;
+	world->inventories[1].ports[0].active_mtu_bytes = 1024;
+	refused(world, ERROR_INPUT, "limit", "active MTU 1024 of node2/fake0");
+	free(world);
+}
+
+static void an_rd_atomic_depth_above_both_is_refused(void **state)
+{
+	struct world *world = new_world(2);
+
+	world->scenario.workload.qp.max_rd_atomic = 9;
+	refused(world, ERROR_INPUT, "limit", "max_qp_init_rd_atom 8");
+	free(world);
+}
+
+static void a_port_that_is_down_is_a_device_failure(void **state)
+{
+	struct world *world = new_world(2);
+
+	world->inventories[1].ports[0].state = PORT_STATE_DOWN;
+	refused(world, ERROR_DEVICE, "device", "node2/fake0");
+	free(world);
+}
+
+static void a_device_that_one_end_lacks_is_named(void **state)
+{
+	struct world *world = new_world(2);
+
+	text_copy(world->scenario.workload.qp.device, LIMIT_NAME, "mlx5_7");
+	refused(world, ERROR_DEVICE, "device", "mlx5_7");
+	free(world);
+}
+
+static void ports_are_paired_by_rail(void **state)
+{
+	struct world *world = new_world(2);
+	struct plan *plan;
+
+	add_port(&world->inventories[0], "fake1", 11, 1);
+	add_port(&world->inventories[1], "fake1", 12, 1);
+	plan = build(world);
+	assert_int_equal(plan->count, 2);
+	assert_string_equal(plan->pairs[0]->assignment.initiator.device, "fake0");
+	assert_string_equal(plan->pairs[1]->assignment.responder.device, "fake1");
+	plan_free(plan);
+	free(world);
+}
+
+static void a_ping_pong_write_above_the_path_mtu_is_refused(void **state)
+{
+	struct world *world = new_world(2);
+
+	world->scenario.workload.workload.pattern = PATTERN_PINGPONG;
+	world->scenario.workload.workload.ops[0].sizes[0].size_bytes = 8192;
+	refused(world, ERROR_INPUT, "limit", "ping-pong write of 8192 bytes is above the path MTU 4096");
+	free(world);
+}
+
+static void no_pair_and_too_many_pairs_are_refused_whole(void **state)
+{
+	struct world *world = new_world(4);
+	struct plan *plan = NULL;
+	struct error err = ERROR_INIT;
+
+	world->scenario.topology.max_pairs = 5;
+	assert_int_equal(plan_build(&world->request, &plan, &err), -E2BIG);
+	assert_non_null(strstr(err.text, "topology.max_pairs 5"));
+	assert_null(plan);
+
+	err = ERROR_INIT;
+	world->request.node_count = 1;
+	assert_int_equal(plan_build(&world->request, &plan, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "match no pair"));
+
+	err = ERROR_INIT;
+	world->scenario.topology.max_pairs = 100;
+	world->request.node_count = 2;
+	world->request.only_initiator = "node2";
+	assert_int_equal(plan_build(&world->request, &plan, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "initiated by this node"));
+	free(world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_unordered_pair_comes_once_from_the_smaller_name),
+		cmocka_unit_test(a_directed_scenario_has_both_ways),
+		cmocka_unit_test(selectors_that_differ_keep_the_larger_name_as_initiator),
+		cmocka_unit_test(every_auto_is_resolved_from_both_ends),
+		cmocka_unit_test(the_same_input_gives_the_same_plan),
+		cmocka_unit_test(a_peer_that_was_never_seen_is_a_pair_that_says_so),
+		cmocka_unit_test(the_reason_why_a_peer_is_away_is_kept),
+		cmocka_unit_test(device_limits_name_the_value_and_the_limit),
+		cmocka_unit_test(an_mtu_above_the_ports_is_refused),
+		cmocka_unit_test(an_rd_atomic_depth_above_both_is_refused),
+		cmocka_unit_test(a_port_that_is_down_is_a_device_failure),
+		cmocka_unit_test(a_device_that_one_end_lacks_is_named),
+		cmocka_unit_test(ports_are_paired_by_rail),
+		cmocka_unit_test(a_ping_pong_write_above_the_path_mtu_is_refused),
+		cmocka_unit_test(no_pair_and_too_many_pairs_are_refused_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#include "unit/control-harness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+
+struct scene {
+	sd_event *event;
+	struct node node;
+};
+
+static void scene_init(struct scene *scene, unsigned max)
+{
+	memset(scene, 0, sizeof(*scene));
+	assert_true(sd_event_new(&scene->event) >= 0);
+	node_init(&scene->node, "node-a");
+	node_listen(&scene->node, scene->event, max);
+}
+
+static void scene_done(struct scene *scene)
+{
+	node_done(&scene->node);
+	sd_event_unref(scene->event);
+}
+
+static struct session_listener_status status_of(const struct scene *scene)
+{
+	struct session_listener_status status;
+
+	session_listener_status(scene->node.listener, &status);
+	return status;
+}
+
+static void of_one_host_eight_may_be_unauthenticated(void **state)
+{
+	struct stranger strangers[12];
+	struct scene scene;
+
+	scene_init(&scene, 64);
+	for (int i = 0; i < 12; i++) {
+		stranger_connect(&strangers[i], scene.node.port);
+	}
+	run_for(scene.event, 30);
+	assert_int_equal(status_of(&scene).pending, 8);
+	assert_int_equal(status_of(&scene).refused, 4);
+
+	/* Who shows the key makes place for the next. */
+	stranger_shake(&strangers[0], scene.event);
+	stranger_send_text(&strangers[0], STRANGER_HELLO);
+	run_until(scene.event, &scene.node.accepted, 1, 1000);
+	assert_int_equal(status_of(&scene).pending, 7);
+	for (int i = 0; i < 12; i++) {
+		stranger_done(&strangers[i]);
+	}
+	run_for(scene.event, 30);
+	assert_int_equal(status_of(&scene).pending, 0);
+	assert_int_equal(status_of(&scene).open, 0);
+	scene_done(&scene);
+}
+
+static void above_the_maximum_a_peer_is_told_so(void **state)
+{
+	struct record records[3] = { 0 };
+	struct node clients[3];
+	struct scene scene;
+
+	scene_init(&scene, 2);
+	for (int i = 0; i < 3; i++) {
+		static const char *const names[] = { "node-x", "node-y", "node-z" };
+
+		node_init(&clients[i], names[i]);
+		node_connect(&clients[i], scene.event, scene.node.port, &records[i]);
+	run_until(scene.event, &records[i].opened, 1, 5000);
+	}
+	run_until(scene.event, &records[2].closed, 1, 1000);
+	assert_int_equal(scene.node.accepted, 2);
+	assert_non_null(strstr(records[2].why.text, "serves 2 sessions already"));
+	assert_int_equal(status_of(&scene).open, 2);
+
+	/* A place that is left is free again. */
+	session_close(records[0].session, "leaving");
+	run_until(scene.event, &records[0].closed, 1, 1000);
+	run_for(scene.event, 20);
+	assert_int_equal(status_of(&scene).open, 1);
+	node_connect(&clients[2], scene.event, scene.node.port, &records[2]);
+	run_until(scene.event, &scene.node.accepted, 3, 5000);
+	assert_int_equal(status_of(&scene).open, 2);
+	for (int i = 0; i < 3; i++) {
+		record_done(&records[i]);
+		node_done(&clients[i]);
+	}
+	scene_done(&scene);
+}
+
+static void ignore_accepted(void *arg, struct session *session)
+{
+	unsigned *count = arg;
+
+	(*count)++;
+}
+
+static void a_session_that_nobody_takes_is_closed(void **state)
+{
+	struct session_listener *listener;
+	struct record record = { 0 };
+	struct error err = ERROR_INIT;
+	struct node client;
+	struct scene scene;
+	unsigned count = 0;
+	uint16_t port;
+
+	scene_init(&scene, 2);
+	port = scene.node.port;
+	session_listener_free(scene.node.listener);
+	assert_int_equal(session_listen(&listener, scene.event, HOST, port, 2, &scene.node.identity,
+					ignore_accepted, &count, &err),
+			 0);
+	node_init(&client, "node-x");
+	node_connect(&client, scene.event, port, &record);
+	run_until(scene.event, &record.closed, 1, 5000);
+	assert_int_equal(count, 1);
+	assert_non_null(strstr(record.why.text, "nobody takes"));
+	session_listener_free(listener);
+	scene.node.listener = NULL;
+	record_done(&record);
+	node_done(&client);
+	scene_done(&scene);
+}
+
+static void a_taken_port_is_an_error_with_the_address(void **state)
+{
+	struct session_listener *listener = NULL;
+	struct error err = ERROR_INIT;
+	struct scene scene;
+	unsigned count = 0;
+
+	scene_init(&scene, 2);
+	assert_true(session_listen(&listener, scene.event, HOST, scene.node.port, 2,
+				   &scene.node.identity, ignore_accepted, &count, &err) < 0);
+	assert_null(listener);
+	assert_int_equal(err.class, ERROR_RESOURCE);
+	assert_non_null(strstr(err.text, HOST));
+	scene_done(&scene);
+}
+
+static void without_descriptors_the_listener_pauses_and_goes_on(void **state)
+{
+	struct rlimit old;
+	struct rlimit tight;
+	struct stranger stranger;
+	struct scene scene;
+	int highest;
+
+	scene_init(&scene, 64);
+	stranger_connect(&stranger, scene.node.port);
+	highest = fcntl(0, F_DUPFD_CLOEXEC, 0);
+	assert_true(highest >= 0);
+	close(highest);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	tight = (struct rlimit){ .rlim_cur = (rlim_t)highest, .rlim_max = old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+	run_for(scene.event, 300);
+	assert_int_equal(status_of(&scene).pauses, 1); /* not a busy loop */
+	assert_int_equal(status_of(&scene).pending, 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	run_for(scene.event, 1000);
+	assert_int_equal(status_of(&scene).pauses, 1);
+	assert_int_equal(status_of(&scene).pending, 1);
+	stranger_done(&stranger);
+	scene_done(&scene);
+}
+
+static void a_flood_of_connections_does_not_starve_an_open_session(void **state)
+{
+	struct stranger flood[60];
+	struct record record = { 0 };
+	struct node client;
+	struct scene scene;
+	json_t *message = json_object();
+
+	scene_init(&scene, 64);
+	node_init(&client, "node-x");
+	node_connect(&client, scene.event, scene.node.port, &record);
+		run_until(scene.event, &record.opened, 1, 5000);
+	run_until(scene.event, &scene.node.accepted, 1, 5000);
+	for (int i = 0; i < 60; i++) {
+		stranger_connect(&flood[i], scene.node.port);
+	}
+	json_set_string(message, "kind", "work");
+	assert_true(session_send(record.session, message));
+	/* One turn accepts at most 16; the message comes before the flood is through. */
+	for (int i = 0; i < 10 && scene.node.records[0].messages == 0; i++) {
+		sd_event_run(scene.event, 10000);
+	}
+	assert_int_equal(scene.node.records[0].messages, 1);
+	assert_true(status_of(&scene).refused < 52);
+	run_for(scene.event, 50);
+	assert_int_equal(status_of(&scene).refused, 52);
+	assert_int_equal(status_of(&scene).pending, 8);
+	for (int i = 0; i < 60; i++) {
+		stranger_done(&flood[i]);
+	}
+	record_done(&record);
+	node_done(&client);
+	scene_done(&scene);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_one_host_eight_may_be_unauthenticated),
+		cmocka_unit_test(above_the_maximum_a_peer_is_told_so),
+		cmocka_unit_test(a_session_that_nobody_takes_is_closed),
+		cmocka_unit_test(a_taken_port_is_an_error_with_the_address),
+		cmocka_unit_test(without_descriptors_the_listener_pauses_and_goes_on),
+		cmocka_unit_test(a_flood_of_connections_does_not_starve_an_open_session),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
