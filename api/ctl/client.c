@@ -280,11 +280,11 @@ int client_reply_check(const struct client_reply *reply, struct error *err)
 	if (reply->status < 300) {
 		return 0;
 	}
-	if (detail == NULL) {
-		detail = title;
+	if (detail != NULL) {
+		return error_set(err, -EREMOTEIO, ERROR_PEER, "%s", detail);
 	}
 	return error_set(err, -EREMOTEIO, ERROR_PEER, "rdmatestd refuses (HTTP status %ld)%s%s",
-			 reply->status, detail ? ": " : "", detail ? detail : "");
+			 reply->status, title ? ": " : "", title ? title : "");
 }
 
 int client_get(struct client *client, const char *path, struct client_reply *ret_reply,

@@ -95,7 +95,7 @@ void command_peers_render(const json_t *record, struct paper *paper)
 	table_column(table, TABLE_RIGHT, "round trip");
 	table_column(table, TABLE_LEFT, "clock offset");
 	table_column(table, TABLE_LEFT, "version");
-	table_column(table, TABLE_LEFT, "ports up");
+	table_column(table, TABLE_LEFT, "ports");
 	for (int up = 0; up <= 1; up++) {
 		for (size_t i = 0; i < json_array_size(peers); i++) {
 			if (is_up(json_array_get(peers, i)) == up) {

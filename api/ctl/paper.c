@@ -107,31 +107,57 @@ static size_t bytes_of_columns(const char *escaped, size_t length, unsigned colu
 	return bytes;
 }
 
-static void continue_at(struct paper *paper, unsigned indent)
+/* Text of one tone on its way to lines. */
+struct flow {
+	struct paper *paper;
+	enum paper_tone tone;
+	unsigned indent;
+	unsigned column; /* behind what is pending */
+	struct text pending; /* escaped, of the line as it is now */
+};
+
+static void flow_end_line(struct flow *flow)
 {
-	paper_newline(paper);
-	paper_fill(paper, indent, 0);
+	if (flow->pending.length > 0) {
+		add_escaped(flow->paper, flow->tone, flow->pending.data, flow->pending.length);
+	}
+	text_reset(&flow->pending);
 }
 
-static void add_word(struct paper *paper, enum paper_tone tone, unsigned indent, const char *word,
-		     size_t length)
+static void flow_next_line(struct flow *flow)
 {
-	unsigned room = paper->columns > indent + 10 ? paper->columns - indent : 10;
+	flow_end_line(flow);
+	paper_newline(flow->paper);
+	paper_fill(flow->paper, flow->indent, 0);
+	flow->column = flow->paper->column;
+}
+
+static void flow_add(struct flow *flow, const char *word, size_t length)
+{
+	text_add_bytes(&flow->pending, word, length);
+	flow->column += count_columns(word, length);
+}
+
+static void flow_add_word(struct flow *flow, const char *word, size_t length)
+{
+	unsigned columns = flow->paper->columns;
+	unsigned room = columns > flow->indent + 10 ? columns - flow->indent : 10;
 
 	while (count_columns(word, length) > room) {
 		size_t part = bytes_of_columns(word, length, room);
 
-		add_escaped(paper, tone, word, part);
-		continue_at(paper, indent);
+		flow_add(flow, word, part);
+		flow_next_line(flow);
 		word += part;
 		length -= part;
 	}
-	add_escaped(paper, tone, word, length);
+	flow_add(flow, word, length);
 }
 
 void paper_wrap(struct paper *paper, enum paper_tone tone, unsigned indent, const char *string)
 {
 	_cleanup_free_ char *escaped = escape(string);
+	struct flow flow = { paper, tone, indent, paper->column, TEXT_INIT };
 	const char *word = escaped;
 	bool is_first = true;
 
@@ -139,16 +165,18 @@ void paper_wrap(struct paper *paper, enum paper_tone tone, unsigned indent, cons
 		size_t length = strcspn(word, " ");
 		unsigned columns = count_columns(word, length);
 
-		if (paper->column + !is_first + columns > paper->columns &&
-		    (paper->column > indent || !is_first)) {
-			continue_at(paper, indent);
+		if (flow.column + !is_first + columns > paper->columns &&
+		    (flow.column > indent || !is_first)) {
+			flow_next_line(&flow);
 		} else if (!is_first) {
-			paper_fill(paper, 0, 1);
+			flow_add(&flow, " ", 1);
 		}
-		add_word(paper, tone, indent, word, length);
+		flow_add_word(&flow, word, length);
 		is_first = false;
 		word += length;
 	}
+	flow_end_line(&flow);
+	text_done(&flow.pending);
 }
 
 int paper_print(const struct paper *paper, FILE *stream)

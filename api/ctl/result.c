@@ -24,13 +24,20 @@ static void add_verdict(const json_t *record, struct paper *paper)
 	paper_add(paper, paper_tone_of(verdict), verdict_word(verdict, word));
 }
 
+static void add_endpoint(const json_t *end, struct paper *paper)
+{
+	const char *device = field_string(end, "device", "");
+
+	/* A node that never told what it has has no device yet. */
+	paper_format(paper, PAPER_PLAIN, "%s%s%s", field_string(end, "node", "-"),
+		     device[0] != '\0' ? "/" : "", device);
+}
+
 static void add_endpoints(const json_t *measurement, struct paper *paper)
 {
-	paper_format(paper, PAPER_PLAIN, "%s/%s -> %s/%s",
-		     field_string(measurement, "initiator.node", "-"),
-		     field_string(measurement, "initiator.device", "-"),
-		     field_string(measurement, "responder.node", "-"),
-		     field_string(measurement, "responder.device", "-"));
+	add_endpoint(field_find(measurement, "initiator"), paper);
+	paper_add(paper, PAPER_PLAIN, " -> ");
+	add_endpoint(field_find(measurement, "responder"), paper);
 }
 
 /* "10.0 s" when it ended as it should, "after 3.2 s of 10.0 s" when not. */
@@ -134,11 +141,17 @@ static void print_conditions(const json_t *measurement, struct paper *paper, uns
 
 static void print_body(const json_t *measurement, struct paper *paper, unsigned indent)
 {
+	const json_t *findings = field_array(measurement, "findings");
+	bool has_passed = strcmp(field_string(measurement, "verdict", ""), "pass") == 0;
+
 	print_transport(measurement, paper, indent);
 	remarks_print_error(field_find(measurement, "first_error"), "first error", paper, indent);
-	remarks_print_findings(field_array(measurement, "findings"), paper, indent);
+	/* Why it did not pass comes before the numbers, what is remarkable about a pass behind
+	 * them. */
+	remarks_print_findings(has_passed ? NULL : findings, paper, indent);
 	operations_print(measurement, paper, indent);
 	remarks_print_expectations(field_array(measurement, "expect"), paper, indent);
+	remarks_print_findings(has_passed ? findings : NULL, paper, indent);
 	print_conditions(measurement, paper, indent);
 }
 

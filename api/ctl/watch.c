@@ -149,11 +149,17 @@ static bool on_interrupt(struct watch *watch, enum watch_end *ret_end, struct er
 	return ret < 0;
 }
 
+static bool is_queued(const json_t *progress)
+{
+	return strcmp(live_state(progress), "queued") == 0;
+}
+
 static enum watch_end follow(struct watch *watch, const char *path, struct error *err)
 {
 	uint64_t start_ns = clock_mono_ns();
 	_cleanup_json_ json_t *before = NULL;
 	enum watch_end end;
+	unsigned queued = 0;
 
 	for (;;) {
 		uint64_t waited_ns = clock_mono_ns() - start_ns;
@@ -169,7 +175,14 @@ static enum watch_end follow(struct watch *watch, const char *path, struct error
 		} else if (ret < 0) {
 			return WATCH_FAILED;
 		} else {
-			show(watch, before, progress);
+			bool waits = is_queued(progress);
+
+			/* Waiting for a turn of the loop only is not worth a word; the second time
+			 * it is. */
+			queued += waits;
+			if (!waits || queued > 1) {
+				show(watch, waits && queued == 2 ? NULL : before, progress);
+			}
 			json_decref(before);
 			before = progress;
 		}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/check.h"
+#include "config/file.h"
 #include "config/reader.h"
 #include "util/json.h"
 #include "util/memory.h"
@@ -135,5 +136,5 @@ bool config_needs_restart(const struct config *old, const struct config *new, st
 
 void config_print_fields(struct text *out)
 {
-	schema_print_reference(reader_fields, "Fields", out);
+	schema_print_reference(file_fields, "Fields", out);
 }

@@ -7,72 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/file.h"
 #include "config/place.h"
 #include "util/memory.h"
 
-#define GRAMMAR_VERSION 1
 #define QUOTED_SIZE 44
-
-/* The sections of one file, as nodes: what they hold is read once all files are known. */
-struct sections {
-	const struct document_node *version;
-	const struct document_node *include;
-	const struct document_node *daemon;
-	const struct document_node *peers;
-	const struct document_node *scenarios;
-};
-
-static void keep_node(const struct document_node *node, const struct schema_field *field,
-		      const char *place, void *member, struct schema_context *context)
-{
-	if (!node->is_reported) {
-		*(const struct document_node **)member = node;
-	}
-}
-
-static void read_version(const struct document_node *node, const struct schema_field *field,
-			 const char *place, void *member, struct schema_context *context)
-{
-	char quoted[QUOTED_SIZE];
-
-	if (node->is_reported) {
-		return;
-	}
-	if (node->kind == DOCUMENT_SCALAR && strcmp(node->scalar, "1") == 0) {
-		keep_node(node, field, place, member, context);
-		return;
-	}
-	text_escape(quoted, sizeof(quoted),
-		    node->kind == DOCUMENT_SCALAR ? node->scalar : "a list or map");
-	problems_add(
-		context->problems, false, context->path, node->line, node->column,
-		"%s: \"%s\" is not a version of this grammar; this daemon reads version %d: write `version: %d`",
-		place, quoted, GRAMMAR_VERSION, GRAMMAR_VERSION);
-}
-
-#define SECTION(name)                                                                    \
-	.key = #name, .type = SCHEMA_CUSTOM, .parse = keep_node, .size = sizeof(void *), \
-	.offset = offsetof(struct sections, name)
-
-const struct schema_field reader_fields[] = {
-	{ .key = "version",
-	  .type = SCHEMA_CUSTOM,
-	  .is_required = true,
-	  .size = sizeof(void *),
-	  .parse = read_version,
-	  .offset = offsetof(struct sections, version),
-	  .doc = "Of this grammar: 1. Every file begins with it." },
-	{ SECTION(include),
-	  .doc = "List of files or globs, relative to the main file, which alone may have it; they hold peers and scenarios." },
-	{ SECTION(daemon), .fields = daemon_fields, .doc = "This node. Main file only." },
-	{ SECTION(peers), .fields = peer_fields,
-	  .doc = "List of the nodes of the fleet; this one may be among them." },
-	{ SECTION(scenarios), .fields = scenario_fields, .doc = "List of what to run." },
-	{ .key = "defaults", .type = SCHEMA_LATER, .doc = "write the values into each scenario" },
-	{ .key = "templates", .type = SCHEMA_LATER, .doc = "write the values into each scenario" },
-	{ .key = "suites", .type = SCHEMA_LATER, .doc = "run its scenarios one after the other" },
-	{ .key = NULL },
-};
 
 void reader_init(struct reader *reader, struct config *config, struct problems *problems)
 {
@@ -148,6 +87,20 @@ static void write_source(const struct reader *reader, const struct document *doc
 	text_copy(source, size, text.data);
 }
 
+/* Expectations know the path as their file was opened: the record has it as people write it, below the main file. */
+static void shorten_sources(const struct reader *reader, struct scenario *scenario)
+{
+	size_t length = directory_length(reader->config);
+
+	for (size_t i = 0; i < scenario->expect.count; i++) {
+		char *source = scenario->expect.items[i].source;
+
+		if (length > 0 && strncmp(source, reader->config->path, length) == 0) {
+			memmove(source, source + length, strlen(source + length) + 1);
+		}
+	}
+}
+
 /*
  * Whether the maps of a scenario with errors are sound by themselves, so that the combinations of
  * what they say may be judged although, say, its description is not.
@@ -196,6 +149,7 @@ static void read_scenario(struct reader *reader, const struct document *document
 		schema_parse(scenario_fields, node, place, scenario, scenario_fields, &context) ||
 		is_core_sound(document, node);
 	write_source(reader, document, node, scenario->source, sizeof(scenario->source));
+	shorten_sources(reader, scenario);
 	config->scenario_count++;
 }
 
@@ -299,7 +253,7 @@ static const struct document_node *read_file(struct reader *reader, const char *
 	struct document *document = document_read_file(path, reader->problems);
 	struct schema_context context = { .path = path, .problems = reader->problems };
 	struct config *config = reader->config;
-	struct sections sections = { 0 };
+	struct file_sections sections = { 0 };
 
 	reader->documents = memory_resize(reader->documents, reader->document_count + 1,
 					  sizeof(reader->documents[0]));
@@ -307,7 +261,7 @@ static const struct document_node *read_file(struct reader *reader, const char *
 	if (!document) {
 		return NULL;
 	}
-	schema_parse(reader_fields, document->root, "", &sections, reader_fields, &context);
+	schema_parse(file_fields, document->root, "", &sections, file_fields, &context);
 	if (is_main) {
 		read_daemon(reader, document, sections.daemon);
 	} else {

@@ -36,6 +36,3 @@ struct reader {
 void reader_init(struct reader *reader, struct config *config, struct problems *problems);
 void reader_read(struct reader *reader);
 void reader_done(struct reader *reader);
-
-/* The keys of a file. */
-extern const struct schema_field reader_fields[];

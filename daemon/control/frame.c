@@ -39,12 +39,14 @@ static size_t read_header(struct frame_reader *reader, const uint8_t *bytes, siz
 static int check_length(const struct frame_reader *reader, struct error *err)
 {
 	if (reader->length == 0) {
-		return error_set(err, -EPROTO, ERROR_PEER, "sent a frame of length 0; a frame holds one JSON object");
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "sent a frame of length 0; a frame holds one JSON object");
 	}
 	if (reader->length > reader->limit_bytes) {
-		return error_set(err, -EPROTO, ERROR_PEER,
-				 "announced a frame of %zu bytes; the limit is %zu; is it rdmatestd?",
-				 reader->length, reader->limit_bytes);
+		return error_set(
+			err, -EPROTO, ERROR_PEER,
+			"announced a frame of %zu bytes; the limit is %zu; is it rdmatestd?",
+			reader->length, reader->limit_bytes);
 	}
 	return 0;
 }

@@ -35,7 +35,8 @@ static bool compute(const struct offset_ping *ping, const struct offset_pong *po
 	__int128 sum = ((__int128)pong->t2_real_ns - ping->real_ns) +
 		       ((__int128)pong->t3_real_ns - t4_real_ns);
 
-	if (whole < 0 || there < 0 || there > whole || sum / 2 > INT64_MAX || sum / 2 < -INT64_MAX) {
+	if (whole < 0 || there < 0 || there > whole || sum / 2 > INT64_MAX ||
+	    sum / 2 < -INT64_MAX) {
 		return false;
 	}
 	ret_sample->offset_ns = (int64_t)(sum / 2);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The clock of the other daemon against ours, from PING and PONG (api/control-protocol.md has the formula). Pure arithmetic over hostile
- * numbers: what cannot be true is left out. Loop thread.
+ * The clock of the other daemon against ours, from PING and PONG (api/control-protocol.md has the
+ * formula). Pure arithmetic over hostile numbers: what cannot be true is left out. Loop thread.
  */
 
 #include <stdbool.h>

@@ -43,16 +43,6 @@ static uint32_t wanted_events(const struct session *session)
 	}
 }
 
-static uint64_t next_mono_ns(const struct session *session)
-{
-	uint64_t silent_mono_ns = session->heard_mono_ns + SESSION_SILENCE_NS;
-
-	if (session->state != SESSION_OPEN) {
-		return session->deadline_mono_ns;
-	}
-	return silent_mono_ns < session->ping_mono_ns ? silent_mono_ns : session->ping_mono_ns;
-}
-
 /* Tells the loop what this session waits for; inside of a handler only when that is over. */
 static void arrange(struct session *session)
 {
@@ -68,13 +58,13 @@ static void arrange(struct session *session)
 		return;
 	}
 	sd_event_source_set_io_events(session->io, wanted_events(session));
-	sd_event_source_set_time(session->timer, next_mono_ns(session) / 1000 + 1);
+	sd_event_source_set_time(session->timer, session_time_next_mono_ns(session) / 1000 + 1);
 	sd_event_source_set_enabled(session->timer, SD_EVENT_ONESHOT);
 }
 
 /*
- * Writing comes after reading, always: a write to a peer that is gone makes GnuTLS forget what the peer said last, which explains more
- * than the failed write does.
+ * Writing comes after reading, always: a write to a peer that is gone makes GnuTLS forget what the
+ * peer said last, which explains more than the failed write does.
  */
 static void push(struct session *session)
 {
@@ -149,7 +139,7 @@ static const char *call_of(enum session_state state)
 static void keep_why(struct session *session, const struct error *why)
 {
 	session->why = *why;
-	if (why->class == ERROR_PEER) {
+	if (why->class == ERROR_PEER || why->class == ERROR_INPUT) {
 		text_copy(session->why.call, sizeof(session->why.call), call_of(session->state));
 	}
 	session->why.stage = session->state < SESSION_OPEN ? STAGE_DISCOVER : STAGE_NONE;
@@ -217,54 +207,17 @@ static int on_soon(sd_event_source *source, void *arg)
 	return leave(session);
 }
 
-static void deadline_passed(struct session *session)
-{
-	struct error err = ERROR_INIT;
-
-	if (session->state <= SESSION_CONNECTING) {
-		error_set(&err, -ETIMEDOUT, ERROR_PEER,
-			  "no connection within %llu s; is the host up, and TCP port %u open?",
-			  SESSION_CONNECT_NS / SESSION_SECOND_NS, session->port);
-	} else {
-		error_set(&err, -ETIMEDOUT, ERROR_PEER, "no %s within %llu s; is it rdmatestd?",
-			  session->state == SESSION_HANDSHAKING ? "TLS handshake" : "hello",
-			  SESSION_HELLO_NS / SESSION_SECOND_NS);
-	}
-	session_end(session, &err, NULL);
-}
-
-static void check_silence(struct session *session)
-{
-	struct error err = ERROR_INIT;
-
-	if (session->state == SESSION_OPEN &&
-	    clock_mono_ns() - session->heard_mono_ns >= SESSION_SILENCE_NS) {
-		error_set(&err, -ETIMEDOUT, ERROR_PEER,
-			  "nothing received for %llu s; the daemon or its host hangs, or the "
-			  "network is cut",
-			  SESSION_SILENCE_NS / SESSION_SECOND_NS);
-		session_end(session, &err, NULL);
-	}
-}
-
 static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct session *session = arg;
-	uint64_t now_mono_ns = clock_mono_ns();
 
 	session->is_dispatching = true;
-	if (session->state != SESSION_OPEN && now_mono_ns >= session->deadline_mono_ns) {
-		deadline_passed(session);
-	}
 	if (session->state == SESSION_OPEN) {
-		/* After a pause of this process bytes may wait unread: they count, and come before the ping. */
+		/* After a pause of this process bytes may wait unread: they count, and come before
+		 * a ping. */
 		step(session);
-		check_silence(session);
 	}
-	if (session->state == SESSION_OPEN && now_mono_ns >= session->ping_mono_ns) {
-		session->ping_mono_ns = now_mono_ns + SESSION_PING_NS;
-		session_message_ping(session);
-	}
+	session_time_passed(session);
 	return leave(session);
 }
 
@@ -333,6 +286,14 @@ struct session *session_accept(sd_event *event, int fd, const char *address,
 	session_open_tls(session);
 	arrange(session);
 	return session;
+}
+
+int session_listen(struct session_listener **ret_listener, sd_event *event, const char *address,
+		   uint16_t port, unsigned max, const struct session_identity *identity,
+		   session_accepted_fn accepted, void *arg, struct error *err)
+{
+	return session_listener_new(ret_listener, event, address, port, max, identity, accepted,
+				    arg, err);
 }
 
 void session_set_events(struct session *session, const struct session_events *events, void *arg)

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * What the sources of a session share and nobody else sees: session.c (life, time, the way out), session_io.c (bytes), session_open.c
- * (until TLS stands), session_message.c (what the session handles itself), session_listener.c (accepting). Loop thread.
+ * What the sources of a session share and nobody else sees: session.c (life, the way out),
+ * session_io.c (bytes), session_time.c, session_open.c (until TLS stands), session_message.c (what
+ * the session handles itself), session_listener.c (accepting). Loop thread.
  */
 
 #include "control/frame.h"
@@ -39,7 +40,8 @@ struct session {
 	bool is_server;
 	bool is_dispatching; /* inside one of our handlers, perhaps inside an event of the owner */
 	bool is_doomed; /* session_free was called in there */
-	bool has_more; /* stopped reading out of fairness: go on without waiting for the descriptor */
+	bool has_more; /* stopped reading out of fairness: go on without waiting for the descriptor
+			*/
 	bool is_sending; /* something was queued: the next turn writes it */
 	bool has_said_end; /* close_notify */
 	bool has_owner; /* somebody was, at some time, to be told of events */
@@ -75,8 +77,9 @@ struct session {
 };
 
 /*
- * The end, once; later calls are ignored. why: what `closed` will say (address, call and stage are added), or NULL when it was our
- * wish. bye: told to the peer if TLS stands, or NULL when there is nobody to tell.
+ * The end, once; later calls are ignored. why: what `closed` will say (address, call and stage are
+ * added), or NULL when it was our wish. bye: told to the peer if TLS stands, or NULL when there is
+ * nobody to tell.
  */
 void session_end(struct session *session, const struct error *why, const char *bye);
 /* The peer's fault, in a sentence without its subject ("sent ..."): ends, tells both sides. */
@@ -98,6 +101,10 @@ int session_io_flush(struct session *session, struct error *err);
 /* Until the descriptor is dry or the turn is used up (then has_more). May end the session. */
 void session_io_receive(struct session *session);
 
+/* When something is due by time alone; and doing it: deadlines, silence, pings. */
+uint64_t session_time_next_mono_ns(const struct session *session);
+void session_time_passed(struct session *session);
+
 /* One step of resolving, connecting or the handshake. */
 void session_open_start(struct session *session, const char *host);
 void session_open_tls(struct session *session);
@@ -109,6 +116,9 @@ void session_message_ping(struct session *session);
 /* Handles one message or passes it to the owner. Borrows it. */
 void session_message_received(struct session *session, const json_t *message);
 
+int session_listener_new(struct session_listener **ret, sd_event *event, const char *address,
+			 uint16_t port, unsigned max, const struct session_identity *identity,
+			 session_accepted_fn accepted, void *arg, struct error *err);
 /* Its hello was accepted; it is closed; it is being freed. Nothing where no listener counts it. */
 void session_listener_opened(struct session *session);
 void session_listener_closed(struct session *session);

@@ -89,8 +89,8 @@ static void end_of_stream(struct session *session)
 	struct error err = ERROR_INIT;
 
 	error_set(&err, -ECONNRESET, ERROR_PEER, "ended the connection %s",
-		  frame_is_partial(&session->reader) ? "in the middle of a frame" :
-						       "without saying why");
+		  frame_is_partial(&session->reader) ? "in the middle of a frame"
+						     : "without saying why");
 	session_end(session, &err, NULL);
 }
 

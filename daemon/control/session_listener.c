@@ -115,9 +115,10 @@ static int on_pause_over(sd_event_source *source, uint64_t usec, void *arg)
 	return 0;
 }
 
-int session_listen(struct session_listener **ret_listener, sd_event *event, const char *address,
-		   uint16_t port, unsigned max, const struct session_identity *identity,
-		   session_accepted_fn accepted, void *arg, struct error *err)
+int session_listener_new(struct session_listener **ret_listener, sd_event *event,
+			 const char *address, uint16_t port, unsigned max,
+			 const struct session_identity *identity, session_accepted_fn accepted,
+			 void *arg, struct error *err)
 {
 	struct session_listener *listener;
 	int fd = net_listen(address, port, err);

@@ -100,7 +100,8 @@ static bool is_protocol_ours(struct session *session, const json_t *message)
 		return true;
 	}
 	error_set(&err, -EPROTO, ERROR_PEER,
-		  "speaks control protocol %" PRIu64 " (rdmatestd %s), this daemon %u (rdmatestd %s); "
+		  "speaks control protocol %" PRIu64
+		  " (rdmatestd %s), this daemon %u (rdmatestd %s); "
 		  "install the same release on both nodes",
 		  protocol, version, session->identity->protocol, session->identity->version);
 	session_blame(session, &err);
@@ -113,15 +114,17 @@ static bool is_name_good(struct session *session, const char *node)
 	char quoted[TEXT_QUOTED_SIZE];
 
 	if (!text_is_name(node)) {
-		error_set(&err, -EPROTO, ERROR_PEER,
-			  "calls its node \"%s\"; a name has 1 to 63 of a-z 0-9 . _ - and begins with a "
-			  "letter or digit",
-			  text_quote(quoted, node));
+		error_set(
+			&err, -EPROTO, ERROR_PEER,
+			"calls its node \"%s\"; a name has 1 to 63 of a-z 0-9 . _ - and begins with a "
+			"letter or digit",
+			text_quote(quoted, node));
 	} else if (strcmp(node, session->identity->node_name) == 0) {
-		error_set(&err, -EEXIST, ERROR_PEER,
-			  "calls its node \"%s\" as this daemon does; set daemon.node_name on one of "
-			  "them, or correct the address in peers if it leads to this daemon itself",
-			  node);
+		error_set(
+			&err, -EEXIST, ERROR_INPUT,
+			"calls its node \"%s\" as this daemon does; set daemon.node_name on one of "
+			"them, or correct the address in peers if it leads to this daemon itself",
+			node);
 	} else {
 		return true;
 	}
@@ -135,9 +138,6 @@ static void open_session(struct session *session)
 	session->heard_mono_ns = clock_mono_ns();
 	session->ping_mono_ns = session->heard_mono_ns + SESSION_PING_NS;
 	session_message_ping(session);
-	if (session->state != SESSION_OPEN) {
-		return;
-	}
 	if (session->listener) {
 		session_listener_opened(session);
 	} else if (session->events) {
@@ -256,9 +256,9 @@ static const struct handler {
 	bool is_after_hello;
 	void (*handle)(struct session *session, const json_t *message);
 } handlers[] = {
-	{ "hello", true, false, take_hello },	 { "hello", false, true, take_hello_again },
+	{ "hello", true, false, take_hello },	      { "hello", false, true, take_hello_again },
 	{ "inventory", false, true, take_inventory }, { "ping", false, true, take_ping },
-	{ "pong", false, true, take_pong },	 { "bye", true, true, take_bye },
+	{ "pong", false, true, take_pong },	      { "bye", true, true, take_bye },
 };
 
 static const struct handler *find_handler(const char *kind, bool is_open)

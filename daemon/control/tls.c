@@ -10,10 +10,10 @@
 #include "model/limits.h"
 #include "util/memory.h"
 
-#define PRIORITY \
-	"NORMAL:-VERS-ALL:+VERS-TLS1.3:-KX-ALL:+ECDHE-PSK:-GROUP-ALL:+GROUP-X25519"
+#define PRIORITY "NORMAL:-VERS-ALL:+VERS-TLS1.3:-KX-ALL:+ECDHE-PSK:-GROUP-ALL:+GROUP-X25519"
 #define IDENTITY "rdmatestd-fleet"
-/* All that a side may send before it has shown the key; an honest handshake takes under 400 bytes. */
+/* All that a side may send before it has shown the key; an honest handshake takes under 400 bytes.
+ */
 #define HANDSHAKE_BYTES LIMIT_FRAME_UNAUTHENTICATED_BYTES
 
 struct tls {
@@ -84,7 +84,8 @@ static int set_credentials(struct tls *tls)
 			return code;
 		}
 		gnutls_psk_set_server_credentials_function(tls->server_credentials, find_key);
-		return gnutls_credentials_set(tls->session, GNUTLS_CRD_PSK, tls->server_credentials);
+		return gnutls_credentials_set(tls->session, GNUTLS_CRD_PSK,
+					      tls->server_credentials);
 	}
 	code = gnutls_psk_allocate_client_credentials(&tls->client_credentials);
 	if (code < 0) {
@@ -180,7 +181,8 @@ static bool is_cut(int code)
 	       code == GNUTLS_E_PUSH_ERROR;
 }
 
-/* The one who verifies finds that the binder does not fit; the other is told so by an alert [GnuTLS 3.7]. */
+/* The one who verifies finds that the binder does not fit; the other is told so by an alert
+ * [GnuTLS 3.7]. */
 static bool is_other_key(const struct tls *tls, int code)
 {
 	if (code == GNUTLS_E_FATAL_ALERT_RECEIVED) {
@@ -197,19 +199,22 @@ static int handshake_failed(const struct tls *tls, int code, struct error *err)
 	const char *alert = NULL;
 
 	if (tls->is_flooded) {
-		return error_set(err, -EMSGSIZE, ERROR_PEER,
-				 "sent over %u bytes without completing the TLS handshake; is it rdmatestd?",
-				 HANDSHAKE_BYTES);
+		return error_set(
+			err, -EMSGSIZE, ERROR_PEER,
+			"sent over %u bytes without completing the TLS handshake; is it rdmatestd?",
+			HANDSHAKE_BYTES);
 	}
 	if (is_other_key(tls, code)) {
-		return error_set(err, -EKEYREJECTED, ERROR_PEER,
-				 "holds another fleet key; copy the same daemon.key_file to both nodes "
-				 "and restart rdmatestd where it changed");
+		return error_set(
+			err, -EKEYREJECTED, ERROR_PEER,
+			"holds another fleet key; copy the same daemon.key_file to both nodes "
+			"and restart rdmatestd where it changed");
 	}
 	if (is_cut(code)) {
-		return error_set(err, -ECONNRESET, ERROR_PEER,
-				 "closed the connection during the TLS handshake; is it rdmatestd, and "
-				 "not full or stopping?");
+		return error_set(
+			err, -ECONNRESET, ERROR_PEER,
+			"closed the connection during the TLS handshake; is it rdmatestd, and "
+			"not full or stopping?");
 	}
 	if (code == GNUTLS_E_FATAL_ALERT_RECEIVED) {
 		alert = gnutls_alert_get_name(gnutls_alert_get(tls->session));
@@ -245,9 +250,10 @@ int tls_handshake(struct tls *tls, struct error *err)
 static int transfer_failed(int code, const char *what, struct error *err)
 {
 	if (is_cut(code)) {
-		return error_set(err, -ECONNRESET, ERROR_PEER,
-				 "the connection broke without a goodbye; the daemon there died, its "
-				 "host went away, or the network cut it");
+		return error_set(
+			err, -ECONNRESET, ERROR_PEER,
+			"the connection broke without a goodbye; the daemon there died, its "
+			"host went away, or the network cut it");
 	}
 	return error_set(err, -EPROTO, ERROR_PEER, "%s: %s", what, gnutls_strerror(code));
 }
@@ -270,8 +276,8 @@ ssize_t tls_read(struct tls *tls, void *bytes, size_t count, struct error *err)
 			return done > 0 ? (ssize_t)done : -EAGAIN;
 		} else if (gnutls_error_is_fatal((int)got)) {
 			tls->read_code = (int)got;
-			return done > 0 ? (ssize_t)done :
-					  transfer_failed((int)got, "TLS receive failed", err);
+			return done > 0 ? (ssize_t)done
+					: transfer_failed((int)got, "TLS receive failed", err);
 		}
 	}
 	return (ssize_t)done;
@@ -282,9 +288,10 @@ ssize_t tls_write(struct tls *tls, const void *bytes, size_t count, struct error
 	ssize_t sent;
 
 	do {
-		/* A record that GnuTLS holds goes first; it counts as the head of `bytes`, as the header demands. */
-		sent = tls->has_unsent ? gnutls_record_send(tls->session, NULL, 0) :
-					 gnutls_record_send(tls->session, bytes, count);
+		/* A record that GnuTLS holds goes first; it counts as the head of `bytes`, as the
+		 * header demands. */
+		sent = tls->has_unsent ? gnutls_record_send(tls->session, NULL, 0)
+				       : gnutls_record_send(tls->session, bytes, count);
 	} while (sent < 0 && sent != GNUTLS_E_AGAIN && !gnutls_error_is_fatal((int)sent));
 	if (sent == GNUTLS_E_AGAIN) {
 		tls->has_unsent = true;

@@ -14,10 +14,11 @@
 
 static int wrong(const char *path, struct error *err, const char *what)
 {
-	return error_set(err, -EINVAL, ERROR_INPUT,
-			 "%s: %s; a fleet key is one line of %d to %d hexadecimal digits; make one with "
-			 "(umask 077; " MAKE_ONE " >%s) and copy it to every node",
-			 path, what, DIGITS_MIN, DIGITS_MAX, path);
+	return error_set(
+		err, -EINVAL, ERROR_INPUT,
+		"%s: %s; a fleet key is one line of %d to %d hexadecimal digits; make one with "
+		"(umask 077; " MAKE_ONE " >%s) and copy it to every node",
+		path, what, DIGITS_MIN, DIGITS_MAX, path);
 }
 
 static int check_file(const char *path, int fd, struct error *err)
@@ -126,7 +127,8 @@ int tls_key_read(const char *path, struct tls_key *ret_key, struct error *err)
 	}
 	count = read_file(fd, line, sizeof(line));
 	if (count < 0) {
-		ret = error_set_call(err, (int)-count, ERROR_INPUT, STAGE_CONFIG, "read", "%s", path);
+		ret = error_set_call(err, (int)-count, ERROR_INPUT, STAGE_CONFIG, "read", "%s",
+				     path);
 	} else {
 		ret = parse(path, line, (size_t)count, ret_key, err);
 	}

@@ -23,8 +23,9 @@ static size_t greatest_common_divisor(size_t a, size_t b)
 }
 
 /*
- * Every queue pair has a whole deck while memory allows, long enough for the signalled requests of a mix to hold its proportions; else
- * they share one, a part each: proportions then hold over all of them. Returns the length of one ring, 0 when it cannot be had.
+ * Every queue pair has a whole deck while memory allows, long enough for the signalled requests of
+ * a mix to hold its proportions; else they share one, a part each: proportions then hold over all
+ * of them. Returns the length of one ring, 0 when it cannot be had.
  */
 static size_t choose_length(const struct chain *chain, size_t outstanding, bool *ret_is_shared)
 {

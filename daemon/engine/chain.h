@@ -2,11 +2,13 @@
 #pragma once
 
 /*
- * The prepared work requests of a stream: for each queue pair a ring of `length` requests in the order of its deck, linked in batches of
- * post_list, every signal_interval-th signalled, everything filled in. Posting is handing out the next batch.
+ * The prepared work requests of a stream: for each queue pair a ring of `length` requests in the
+ * order of its deck, linked in batches of post_list, every signal_interval-th signalled, everything
+ * filled in. Posting is handing out the next batch.
  *
- * A request's wr_id is the index of its slot over all queue pairs. A batch that holds signalled requests has a time stamp; the ring
- * is at least as long as what may be outstanding, so a stamp is read before it is written again.
+ * A request's wr_id is the index of its slot over all queue pairs. A batch that holds signalled
+ * requests has a time stamp; the ring is at least as long as what may be outstanding, so a stamp is
+ * read before it is written again.
  *
  * Built on a setup thread, then read only, but for the stamps and the tail.
  */
@@ -42,7 +44,8 @@ struct chain {
 	struct chain_slot *slots;
 	struct chain_batch *batches;
 	uint64_t *stamps;
-	uint64_t *bytes_before; /* length + 1 a ring: payload of the requests before a place in it */
+	uint64_t *bytes_before; /* length + 1 a ring: payload of the requests before a place in it
+				 */
 	struct ibv_send_wr *tail; /* post_list of them */
 };
 
@@ -54,7 +57,10 @@ void chain_done(struct chain *chain);
 /* Payload of a queue pair's first `position` requests. */
 uint64_t chain_bytes(const struct chain *chain, size_t qp_index, uint64_t position);
 /* Adds to counts[class] what is in the positions from..to of a queue pair. */
-void chain_count(const struct chain *chain, size_t qp_index, uint64_t from, uint64_t to, uint64_t *counts);
+void chain_count(const struct chain *chain, size_t qp_index, uint64_t from, uint64_t to,
+		 uint64_t *counts);
 uint32_t chain_class(const struct chain *chain, size_t qp_index, uint64_t position);
-/* Copies `count` (at most post_list) requests from a position on and has the last one signalled, wr_id FLOW_WR_TAIL. */
-struct ibv_send_wr *chain_tail(struct chain *chain, size_t qp_index, uint64_t position, size_t count);
+/* Copies `count` (at most post_list) requests from a position on and has the last one signalled,
+ * wr_id FLOW_WR_TAIL. */
+struct ibv_send_wr *chain_tail(struct chain *chain, size_t qp_index, uint64_t position,
+			       size_t count);

@@ -41,7 +41,8 @@ struct context_task {
 
 static void settle(struct context *context);
 
-int context_new(struct context **ret, const char *name, const struct context_owner *owner, struct error *err)
+int context_new(struct context **ret, const char *name, const struct context_owner *owner,
+		struct error *err)
 {
 	struct context *context = memory_new(sizeof(*context));
 	int error;
@@ -74,8 +75,8 @@ uint64_t context_oldest_ns(struct context *context, uint64_t now_mono_ns)
 	return setup_oldest_ns(context->setup, now_mono_ns);
 }
 
-static void submit_own(struct context *context, void (*run)(struct setup_task *task), void (*done)(struct task *task),
-		       struct device *device)
+static void submit_own(struct context *context, void (*run)(struct setup_task *task),
+		       void (*done)(struct task *task), struct device *device)
 {
 	struct context_task *own = memory_new(sizeof(*own));
 
@@ -96,8 +97,10 @@ static void lose(struct context *context, const char *reason)
 	}
 	context->is_lost = true;
 	context->async_source = sd_event_source_disable_unref(context->async_source);
-	error_set(&err, -ENODEV, ERROR_DEVICE, "RDMA device \"%s\" %s; see the kernel's log", context->name, reason);
+	error_set(&err, -ENODEV, ERROR_DEVICE, "RDMA device \"%s\" %s; see the kernel's log",
+		  context->name, reason);
 	err.stage = STAGE_RUN;
+	text_copy(err.call, sizeof(err.call), "device");
 	context->owner.lost(context->owner.arg, context, &err);
 	settle(context);
 }
@@ -118,7 +121,10 @@ static int on_async(sd_event_source *source, int fd, uint32_t revents, void *arg
 
 		switch (event) {
 		case DEVICE_EVENT_NONE:
-			/* A descriptor of a device that is gone stays readable without giving anything. */
+			/*
+			 * A descriptor of a device that is gone stays readable without giving
+			 * anything.
+			 */
 			if (i == 0 && revents & (EPOLLHUP | EPOLLERR)) {
 				lose(context, "closed its event descriptor");
 			}
@@ -182,8 +188,9 @@ static void done_open(struct task *task)
 		context->is_lost = false;
 		context->device = own->device;
 		/* Without a source for events a lost device is still noticed by the scan. */
-		(void)sd_event_add_io(context->owner.event, &context->async_source, context->device->context->async_fd,
-				      EPOLLIN, on_async, context);
+		(void)sd_event_add_io(context->owner.event, &context->async_source,
+				      context->device->context->async_fd, EPOLLIN, on_async,
+				      context);
 		tell_waiting(context, own->duration_ns, NULL);
 	}
 	free(own);
@@ -250,8 +257,9 @@ static void settle(struct context *context)
 	} else if (context->is_lost || context->is_shut) {
 		close_now(context);
 	} else if (!context->idle_source &&
-		   sd_event_add_time_relative(context->owner.event, &context->idle_source, CLOCK_MONOTONIC, IDLE_US,
-					      IDLE_ACCURACY_US, on_idle, context) < 0) {
+		   sd_event_add_time_relative(context->owner.event, &context->idle_source,
+					      CLOCK_MONOTONIC, IDLE_US, IDLE_ACCURACY_US, on_idle,
+					      context) < 0) {
 		close_now(context);
 	}
 }
@@ -303,7 +311,10 @@ void context_free(struct context *context)
 	if (!context) {
 		return;
 	}
-	/* A close that was handed out has run: setup_stop lets tasks finish. An open that came last is closed here. */
+	/*
+	 * A close that was handed out has run: setup_stop lets tasks finish. An open that came last
+	 * is closed here.
+	 */
 	device_close(context->device);
 	sd_event_source_disable_unref(context->async_source);
 	sd_event_source_disable_unref(context->idle_source);

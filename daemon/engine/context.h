@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * One device as the engine sees it: its setup pool and its open context, shared by the jobs on it. Opened for the first user, closed
- * when there was none for 10 s or as soon as the device is gone and the last user left. Control thread.
+ * One device as the engine sees it: its setup pool and its open context, shared by the jobs on it.
+ * Opened for the first user, closed when there was none for 10 s or as soon as the device is gone
+ * and the last user left. Control thread.
  */
 
 #include <stdbool.h>
@@ -26,20 +27,29 @@ struct context_owner {
 	/* Ports or addresses changed. */
 	void (*changed)(void *arg, struct context *context);
 	/* A queue pair or completion queue failed. */
-	void (*failed)(void *arg, struct context *context, const void *element, enum device_event kind, const char *name);
+	void (*failed)(void *arg, struct context *context, const void *element,
+		       enum device_event kind, const char *name);
 	void *arg;
 };
 
 struct context_wait {
 	struct list link;
-	/* Opened: *device is held from here on. Or not: device NULL and err set. open_ns: how long it took. */
-	void (*ready)(struct context_wait *wait, struct device *device, uint64_t open_ns, const struct error *err);
+	/*
+	 * Opened: *device is held from here on. Or not: device NULL and err set. open_ns: how long
+	 * it took.
+	 */
+	void (*ready)(struct context_wait *wait, struct device *device, uint64_t open_ns,
+		      const struct error *err);
 };
 
 /* owner: copied. Starts the pool's threads. */
-int context_new(struct context **ret, const char *name, const struct context_owner *owner, struct error *err);
+int context_new(struct context **ret, const char *name, const struct context_owner *owner,
+		struct error *err);
 const char *context_name(const struct context *context);
-/* The open device, held now until context_release; or NULL, and wait->ready comes later, unless cancelled. */
+/*
+ * The open device, held now until context_release; or NULL, and wait->ready comes later, unless
+ * cancelled.
+ */
 struct device *context_acquire(struct context *context, struct context_wait *wait);
 void context_cancel(struct context *context, struct context_wait *wait);
 void context_release(struct context *context);
@@ -49,7 +59,10 @@ void context_submit(struct context *context, struct task *task);
 void context_vanished(struct context *context);
 uint64_t context_oldest_ns(struct context *context, uint64_t now_mono_ns);
 
-/* The end, in two steps with the replies read in between: closes what is open; no users may be left. Stops the pool. */
+/*
+ * The end, in two steps with the replies read in between: closes what is open; no users may be
+ * left. Stops the pool.
+ */
 void context_shut(struct context *context);
 int context_stop(struct context *context, uint64_t deadline_mono_ns);
 /* After a context_stop that went well and the last reply. */

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The local half of every run: devices, setup pools, jobs. Lives on the control thread's event loop; nothing here blocks. Calls go down
- * through job_*, events come up through the callbacks, always from the loop, never from inside a call.
+ * The local half of every run: devices, setup pools, jobs. Lives on the control thread's event
+ * loop; nothing here blocks. Calls go down through job_*, events come up through the callbacks,
+ * always from the loop, never from inside a call.
  */
 
 #include <stdbool.h>
@@ -28,8 +29,8 @@ struct engine_options {
 };
 
 /* Scans at once (on a setup thread) and again every 2 s; tells when something changed. */
-int engine_new(struct engine **ret, const struct engine_options *options, const struct daemon_settings *settings,
-	       struct error *err);
+int engine_new(struct engine **ret, const struct engine_options *options,
+	       const struct daemon_settings *settings, struct error *err);
 /* Other devices configured: scans again. Copies what it needs. */
 void engine_configure(struct engine *engine, const struct daemon_settings *settings);
 const struct inventory *engine_inventory(const struct engine *engine);
@@ -42,39 +43,61 @@ struct engine_usage {
 };
 /* What all jobs hold, from job_new to their release. */
 void engine_usage(const struct engine *engine, struct engine_usage *ret);
-/* False when a worker that should be stepping made no step since the last call: no WATCHDOG=1 then. Sick devices are told by engine_sick. */
+/*
+ * False when a worker that should be stepping made no step since the last call: no WATCHDOG=1 then.
+ * Sick devices are told by engine_sick.
+ */
 bool engine_is_progressing(struct engine *engine);
 /* Name of a device with a setup call that hangs (over 10 s), or NULL. */
 const char *engine_sick(struct engine *engine);
-/* All jobs must be released. Waits for threads until the deadline; -ETIMEDOUT: a thread hangs, nothing is freed, may be called again. */
+/*
+ * All jobs must be released. Waits for threads until the deadline; -ETIMEDOUT: a thread hangs,
+ * nothing is freed, may be called again.
+ */
 int engine_free(struct engine *engine, uint64_t deadline_mono_ns);
 
-/* Every callback: the job still exists; it may be released from inside. Nothing comes after `released`. */
+/*
+ * Every callback: the job still exists; it may be released from inside. Nothing comes after
+ * `released`.
+ */
 struct job_events {
-	void (*prepared)(void *arg, struct job *job, const struct endpoint_info *info, const struct steps *steps);
+	void (*prepared)(void *arg, struct job *job, const struct endpoint_info *info,
+			 const struct steps *steps);
 	void (*connected)(void *arg, struct job *job, const struct steps *steps);
 	void (*started)(void *arg, struct job *job); /* first post made, or ready to answer */
 	void (*progress)(void *arg, struct job *job, const struct progress *progress);
 	/* Traffic is over, well or not; `totals` moves to the receiver (sample_totals_done). */
 	void (*finished)(void *arg, struct job *job, struct totals *totals);
 	/* prepare or connect failed; only job_release makes sense now. */
-	void (*failed)(void *arg, struct job *job, const struct failure *failure, const struct steps *steps);
-	void (*released)(void *arg, struct job *job); /* everything destroyed; the job is freed after this call */
+	void (*failed)(void *arg, struct job *job, const struct failure *failure,
+		       const struct steps *steps);
+	/* Everything is destroyed; the job is freed after this call. */
+	void (*released)(void *arg, struct job *job);
 };
 
 /* Copies the assignment. Nothing happens before job_prepare. */
-struct job *job_new(struct engine *engine, const struct assignment *assignment, const struct job_events *events, void *arg);
+struct job *job_new(struct engine *engine, const struct assignment *assignment,
+		    const struct job_events *events, void *arg);
 const struct assignment *job_assignment(const struct job *job);
 /* All so far; in `released` what destroying took, too. Inside callbacks only. */
 const struct steps *job_steps(const struct job *job);
-/* A call in a state that it does not fit is ignored: prepare, connect, start come once and in this order. */
+/*
+ * A call in a state that it does not fit is ignored: prepare, connect, start come once and in this
+ * order.
+ */
 /* Opens, registers, creates, posts receives -> prepared or failed. */
 void job_prepare(struct job *job);
 /* To RTS -> connected or failed. Copies remote. */
 void job_connect(struct job *job, const struct endpoint_info *remote);
 /* -> started, progress..., finished. */
 void job_start(struct job *job);
-/* -> finished (END_STOPPED), if started and not yet finished; a passive responder finishes with empty totals. */
+/*
+ * -> finished (END_STOPPED), if started and not yet finished; a passive responder finishes with
+ * empty totals.
+ */
 void job_stop(struct job *job);
-/* From any state: stops, drains, destroys -> released, and no other callback before it. Calling it again is harmless. */
+/*
+ * From any state: stops, drains, destroys -> released, and no other callback before it. Calling it
+ * again is harmless.
+ */
 void job_release(struct job *job);

@@ -6,7 +6,8 @@
 #include "util/text.h"
 #include "util/units.h"
 
-/* The first failure is the failure; only a flush without a visible cause gives way to a real one. */
+/* The first failure is the failure; only a flush without a visible cause gives way to a real one.
+ */
 static struct failure *first_failure(struct flow *flow, uint64_t now_ticks)
 {
 	const struct endpoint *local = assignment_local(flow->assignment);
@@ -20,28 +21,27 @@ static struct failure *first_failure(struct flow *flow, uint64_t now_ticks)
 	*failure = (struct failure){ .operation = -1, .flushed = failure->flushed };
 	text_copy(failure->node, sizeof(failure->node), local->node);
 	text_copy(failure->device, sizeof(failure->device), local->device);
-	failure->at_ns = clock_ticks_to_ns(&flow->window.scale,
-					   now_ticks - flow->window.started_ticks);
+	failure->at_ns =
+		clock_ticks_to_ns(&flow->window.scale, now_ticks - flow->window.started_ticks);
 	return failure;
 }
 
 void fault_deadline(struct flow *flow, uint64_t now_ticks)
 {
-	const char *limit = workload_timeout_ns(&flow->assignment->workload) >
-					    LIMIT_RUN_DURATION_NS ?
-				    "the limit of a run" :
-				    "run.timeout";
+	const char *limit = workload_timeout_ns(&flow->assignment->workload) > LIMIT_RUN_DURATION_NS
+				    ? "the limit of a run"
+				    : "run.timeout";
 	struct failure *failure = first_failure(flow, now_ticks);
 	char duration[UNITS_SIZE];
 
 	if (failure) {
 		units_format_duration(failure->at_ns, duration);
-		error_set(&failure->error, -ETIMEDOUT,
-			  flow->is_answering ? ERROR_PEER : ERROR_INPUT,
-			  flow->is_answering ?
-				  "nobody ended the run: this end stopped by itself at %s after %s" :
-				  "not done at %s after %s; give it more time or less to do",
-			  limit, duration);
+		error_set(
+			&failure->error, -ETIMEDOUT, flow->is_answering ? ERROR_PEER : ERROR_INPUT,
+			flow->is_answering
+				? "nobody ended the run: this end stopped by itself at %s after %s"
+				: "not done at %s after %s; give it more time or less to do",
+			limit, duration);
 		failure->error.stage = STAGE_RUN;
 		text_copy(failure->error.call, sizeof(failure->error.call), "deadline");
 	}
@@ -67,8 +67,8 @@ void fault_stall(struct flow *flow, uint64_t now_ticks)
 
 static const char *operation_word(int operation)
 {
-	return operation >= 0 && operation < OPERATION_KINDS ? operation_names[operation] :
-							       "request";
+	return operation >= 0 && operation < OPERATION_KINDS ? operation_names[operation]
+							     : "request";
 }
 
 static void set_place(const struct flow *flow, struct failure *failure, size_t qp_index,
@@ -89,10 +89,11 @@ static void record_completion(struct flow *flow, struct failure *failure, const 
 	failure->vendor_err = wc->vendor_err;
 	error_set(&failure->error, -EIO, ERROR_DEVICE,
 		  "%s on queue pair 0x%x to node \"%s\" (queue pair 0x%llx) ended with %s (%d)",
-		  (wc->wr_id & FLOW_WR_RECEIVE) ? "receive" : operation_word(operation), wc->qp_num, assignment_remote(flow->assignment)->node,
-		  (unsigned long long)(qp_index < flow->remote->qp_count ?
-					       flow->remote->qps[qp_index].qp_num :
-					       0),
+		  (wc->wr_id & FLOW_WR_RECEIVE) ? "receive" : operation_word(operation), wc->qp_num,
+		  assignment_remote(flow->assignment)->node,
+		  (unsigned long long)(qp_index < flow->remote->qp_count
+					       ? flow->remote->qps[qp_index].qp_num
+					       : 0),
 		  failure_wc_status_name(wc->status), wc->status);
 	failure->error.stage = STAGE_RUN;
 	failure->error.kind = ERROR_KIND_WC_STATUS;
@@ -131,8 +132,8 @@ void fault_wr_id(struct flow *flow, const struct ibv_wc *wc, uint64_t now_ticks)
 		error_set(&failure->error, -EIO, ERROR_DEVICE,
 			  "%s completed a request that was never posted: wr_id 0x%llx on queue "
 			  "pair 0x%x",
-			  assignment_local(flow->assignment)->device,
-			  (unsigned long long)wc->wr_id, wc->qp_num);
+			  assignment_local(flow->assignment)->device, (unsigned long long)wc->wr_id,
+			  wc->qp_num);
 		failure->error.stage = STAGE_RUN;
 		text_copy(failure->error.call, sizeof(failure->error.call), "ibv_poll_cq");
 	}
@@ -142,8 +143,8 @@ void fault_wr_id(struct flow *flow, const struct ibv_wc *wc, uint64_t now_ticks)
 	}
 }
 
-void fault_call(struct flow *flow, const char *call, int number, size_t qp_index,
-		    int operation, uint64_t now_ticks)
+void fault_call(struct flow *flow, const char *call, int number, size_t qp_index, int operation,
+		uint64_t now_ticks)
 {
 	struct failure *failure = first_failure(flow, now_ticks);
 
@@ -159,4 +160,3 @@ void fault_call(struct flow *flow, const char *call, int number, size_t qp_index
 		flow_end(flow, END_ERROR, now_ticks);
 	}
 }
-

@@ -2,16 +2,18 @@
 #pragma once
 
 /*
- * What goes wrong in a flow: the first failure is recorded with its place and words, what follows is counted, and the flow ends with its
- * queue pairs in ERR. Worker thread; never on the good path.
+ * What goes wrong in a flow: the first failure is recorded with its place and words, what follows
+ * is counted, and the flow ends with its queue pairs in ERR. Worker thread; never on the good path.
  */
 
 #include "engine/flow.h"
 
-/* A completion with a status other than success. Flushes are counted once a cause is known, or when the end was asked for. */
+/* A completion with a status other than success. Flushes are counted once a cause is known, or when
+ * the end was asked for. */
 void fault_completion(struct flow *flow, const struct ibv_wc *wc, uint64_t now_ticks);
 /* A verb refused; number: positive errno. operation: enum operation_kind or -1. */
-void fault_call(struct flow *flow, const char *call, int number, size_t qp_index, int operation, uint64_t now_ticks);
+void fault_call(struct flow *flow, const char *call, int number, size_t qp_index, int operation,
+		uint64_t now_ticks);
 /* The device completed what was never posted. */
 void fault_wr_id(struct flow *flow, const struct ibv_wc *wc, uint64_t now_ticks);
 /* Nothing completed for run.stall_timeout although something is outstanding. */

@@ -336,7 +336,7 @@ void flow_request(const struct flow *flow, size_t qp_index, size_t class_index,
 	uint64_t remote_bytes = offset_bytes + (is_read ? 0 : layout->half_bytes);
 
 	*sge = (struct ibv_sge){ .addr = (uintptr_t)flow->resources->buffer + local_bytes,
-				 .length = (uint32_t)class->size_bytes,
+				 .length = (uint32_t) class->size_bytes,
 				 .lkey = flow->resources->mr->lkey };
 	*wr = (struct ibv_send_wr){ .opcode = opcodes[class->kind],
 				    .send_flags = class->is_inline ? IBV_SEND_INLINE : 0,

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * What every kind of traffic shares: the state it is in, its window of measurement, its classes and their histograms, its first
- * failure. A pattern (stream, pingpong, responder) fills in the operations. Inside of engine/traffic.h; worker thread only, but for
- * prepare and release.
+ * What every kind of traffic shares: the state it is in, its window of measurement, its classes and
+ * their histograms, its first failure. A pattern (stream, pingpong, responder) fills in the
+ * operations. Inside of engine/traffic.h; worker thread only, but for prepare and release.
  *
- * Time: all moments are ticks (util/clock.h). A pattern reads the clock when something completed and calls flow_tick when
- * window.next_ticks was reached; nothing else in it depends on time.
+ * Time: all moments are ticks (util/clock.h). A pattern reads the clock when something completed
+ * and calls flow_tick when window.next_ticks was reached; nothing else in it depends on time.
  */
 
 #include <infiniband/verbs.h>
@@ -20,15 +20,18 @@
 #include "model/sample.h"
 #include "verbs/resources.h"
 
-/* A burst ends after so many rounds, polls in a row that found nothing, or ticks: then the mailbox is looked at. */
+/* A burst ends after so many rounds, polls in a row that found nothing, or ticks: then the mailbox
+ * is looked at. */
 #define FLOW_BURST_ROUNDS 64
 #define FLOW_BURST_EMPTY 64
 #define FLOW_BURST_NS 500000ull
 
-/* Work request identities beside those of prepared requests, which are small: what is in bits 0..31 is a queue pair's index. */
+/* Work request identities beside those of prepared requests, which are small: what is in bits 0..31
+ * is a queue pair's index. */
 #define FLOW_WR_TAIL (1ull << 63) /* the last request of a queue pair, signalled out of turn */
 #define FLOW_WR_FLUSH (1ull << 62) /* posted in ERR: all before it has been flushed */
-#define FLOW_WR_RECEIVE (1ull << 61) /* added to the wr_id of a receive when its failure is told */
+#define FLOW_WR_RECEIVE (1ull << 61) /* added to the wr_id of a receive when its failure is told \
+				      */
 
 enum flow_state {
 	FLOW_RUNNING, /* posts, or answers */
@@ -44,21 +47,25 @@ struct flow_pattern {
 	/* Setup thread. 0, or -errno with err. release takes what a failed prepare left, too. */
 	int (*prepare)(struct flow *flow, struct error *err);
 	void (*release)(struct flow *flow);
-	/* Nothing is outstanding. Before the first burst, and again after a warm-up that was drained. iterations: 0 = without end. */
+	/* Nothing is outstanding. Before the first burst, and again after a warm-up that was
+	 * drained. iterations: 0 = without end. */
 	void (*begin)(struct flow *flow, uint64_t iterations);
 	/* Posts and polls for a while; true when something completed. */
 	bool (*burst)(struct flow *flow);
-	/* The window opened (iterations are counted from here) or closed: remembers its positions. */
+	/* The window opened (iterations are counted from here) or closed: remembers its positions.
+	 */
 	void (*mark_open)(struct flow *flow);
 	void (*mark_close)(struct flow *flow);
-	/* No new posts from here on; flow_drained is called (also from inside) once nothing is outstanding. */
+	/* No new posts from here on; flow_drained is called (also from inside) once nothing is
+	 * outstanding. */
 	void (*close)(struct flow *flow, uint64_t now_ticks);
 	/* Completed since begin. */
 	void (*counts)(const struct flow *flow, struct window_counts *ret);
 	/* Is something outstanding, and what: a clause for a person. */
 	bool (*is_waiting)(const struct flow *flow);
 	void (*describe)(const struct flow *flow, char *text, size_t size_bytes);
-	/* Kind of operation behind a completion's wr_id, -1 when not known; and its queue pair's index. */
+	/* Kind of operation behind a completion's wr_id, -1 when not known; and its queue pair's
+	 * index. */
 	int (*operation)(const struct flow *flow, uint64_t wr_id, size_t *ret_qp);
 	/* Fills posted, completed and bytes of each class in the window. NULL: has no classes. */
 	void (*class_totals)(const struct flow *flow, struct class_totals *classes);
@@ -100,7 +107,8 @@ struct flow {
 
 /* Fills everything but own, and calls prepare. */
 int flow_init(struct flow *flow, const struct flow_pattern *pattern, struct resources *resources,
-	      const struct assignment *assignment, const struct endpoint_info *remote, struct error *err);
+	      const struct assignment *assignment, const struct endpoint_info *remote,
+	      struct error *err);
 void flow_done(struct flow *flow);
 
 void flow_start(struct flow *flow);
@@ -117,9 +125,12 @@ void flow_drained(struct flow *flow, uint64_t now_ticks);
 /* A responder met its first arrival: its window opens. */
 void flow_arrived(struct flow *flow);
 
-/* Ends it with the queue pairs in ERR, and waits for what they return; the window closes if it is open. */
+/* Ends it with the queue pairs in ERR, and waits for what they return; the window closes if it is
+ * open. */
 void flow_end(struct flow *flow, int end, uint64_t now_ticks);
 void flow_stop(struct flow *flow);
 
-/* Fills in a work request of one class on one queue pair: all but its wr_id, link and signalling. */
-void flow_request(const struct flow *flow, size_t qp_index, size_t class_index, struct ibv_send_wr *wr, struct ibv_sge *sge);
+/* Fills in a work request of one class on one queue pair: all but its wr_id, link and signalling.
+ */
+void flow_request(const struct flow *flow, size_t qp_index, size_t class_index,
+		  struct ibv_send_wr *wr, struct ibv_sge *sge);

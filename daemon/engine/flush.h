@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The end of a flow that did not end by itself: its queue pairs go to ERR, and what they hold is waited for, so that every flushed request
- * is counted and nothing touches the buffer afterwards. A marked request behind all others tells that a send queue is empty.
+ * The end of a flow that did not end by itself: its queue pairs go to ERR, and what they hold is
+ * waited for, so that every flushed request is counted and nothing touches the buffer afterwards. A
+ * marked request behind all others tells that a send queue is empty.
  */
 
 #include "engine/flow.h"

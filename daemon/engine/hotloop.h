@@ -2,14 +2,15 @@
 #pragma once
 
 /*
- * The measured loop of a stream: posts prepared batches, polls, adds latencies. In here: no system call, lock, allocation, log, division
- * by a variable, or branch on configuration.
+ * The measured loop of a stream: posts prepared batches, polls, adds latencies. In here: no system
+ * call, lock, allocation, log, division by a variable, or branch on configuration.
  */
 
 #include <stdbool.h>
 
 #include "engine/flow.h"
 
-/* A burst (flow_pattern.burst) for one queue pair, and for any number of them in turn, batch by batch. */
+/* A burst (flow_pattern.burst) for one queue pair, and for any number of them in turn, batch by
+ * batch. */
 bool hotloop_one(struct flow *flow);
 bool hotloop_many(struct flow *flow);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "engine/job.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -10,28 +9,15 @@
 #include "util/memory.h"
 #include "util/text.h"
 
-#define WORKER_END_NS 5000000000ull /* for a thread that has nothing left to do */
-
-struct job_task {
-	struct task task;
-	struct job *job;
-	int error;
-	struct error err;
-};
-
-/* What a call leads to at once is told from the loop all the same: as a task without a run, in the order of the others. */
-enum note_kind { NOTE_FAILED, NOTE_STARTED, NOTE_FINISHED, NOTE_RELEASED };
-
 struct note {
 	struct task task;
 	struct job *job;
-	enum note_kind kind;
+	enum job_note_kind kind;
 };
 
-static void advance_release(struct job *job);
 static void done_note(struct task *task);
 
-static void post_note(struct job *job, enum note_kind kind)
+void job_note(struct job *job, enum job_note_kind kind)
 {
 	struct note *note = memory_new(sizeof(*note));
 
@@ -41,7 +27,8 @@ static void post_note(struct job *job, enum note_kind kind)
 	mailbox_post(job->pool->replies, &note->task.setup.message);
 }
 
-static void submit(struct job *job, void (*run)(struct setup_task *task), void (*done)(struct task *task))
+void job_submit(struct job *job, void (*run)(struct setup_task *task),
+		void (*done)(struct task *task))
 {
 	struct job_task *own = memory_new(sizeof(*own));
 
@@ -52,7 +39,7 @@ static void submit(struct job *job, void (*run)(struct setup_task *task), void (
 	context_submit(job->context, &own->task);
 }
 
-static void set_failure(struct job *job, const struct error *err)
+void job_set_failure(struct job *job, const struct error *err)
 {
 	const struct endpoint *local = assignment_local(&job->assignment);
 
@@ -69,13 +56,14 @@ static void fail(struct job *job)
 {
 	job->state = JOB_FAILED;
 	if (job->is_releasing) {
-		advance_release(job);
+		job_release_advance(job);
 	} else {
 		job->events.failed(job->arg, job, &job->failure, &job->steps);
 	}
 }
 
-struct job *job_new(struct engine *engine, const struct assignment *assignment, const struct job_events *events, void *arg)
+struct job *job_new(struct engine *engine, const struct assignment *assignment,
+		    const struct job_events *events, void *arg)
 {
 	struct job *job = memory_new(sizeof(*job));
 	struct job *other;
@@ -116,9 +104,11 @@ static void run_prepare(struct setup_task *setup)
 	struct job_task *own = (struct job_task *)setup;
 	struct job *job = own->job;
 
-	own->error = placement_choose(&job->assignment, job->pool->sys_root, job->index, &job->cpu, &own->err);
+	own->error = placement_choose(&job->assignment, job->pool->sys_root, job->index, &job->cpu,
+				      &own->err);
 	if (own->error == 0) {
-		own->error = resources_new(&job->resources, job->device, &job->assignment, &job->steps, &own->err);
+		own->error = resources_new(&job->resources, job->device, &job->assignment,
+					   &job->steps, &own->err);
 	}
 	if (own->error == 0) {
 		resources_info(job->resources, &job->assignment, &job->info);
@@ -129,14 +119,14 @@ static void run_prepare(struct setup_task *setup)
 static bool goes_on(struct job *job, const struct job_task *own)
 {
 	if (own->error < 0) {
-		set_failure(job, &own->err);
+		job_set_failure(job, &own->err);
 	}
 	if (own->error < 0 || job->is_lost) {
 		fail(job);
 		return false;
 	}
 	if (job->is_releasing) {
-		advance_release(job);
+		job_release_advance(job);
 		return false;
 	}
 	return true;
@@ -158,16 +148,17 @@ static void prepare_on(struct job *job, struct device *device)
 {
 	job->device = device;
 	job->state = JOB_PREPARING;
-	submit(job, run_prepare, done_prepare);
+	job_submit(job, run_prepare, done_prepare);
 }
 
-static void device_ready(struct context_wait *wait, struct device *device, uint64_t open_ns, const struct error *err)
+static void device_ready(struct context_wait *wait, struct device *device, uint64_t open_ns,
+			 const struct error *err)
 {
 	struct job *job = list_entry(wait, struct job, wait);
 
 	step_add(&job->steps, "open_device", open_ns, 0);
 	if (!device) {
-		set_failure(job, err);
+		job_set_failure(job, err);
 		fail(job);
 		return;
 	}
@@ -182,11 +173,12 @@ void job_prepare(struct job *job)
 	if (job->state != JOB_NEW || job->is_releasing) {
 		return;
 	}
-	job->context = job->pool->find_context(job->pool->arg, assignment_local(&job->assignment), &err);
+	job->context =
+		job->pool->find_context(job->pool->arg, assignment_local(&job->assignment), &err);
 	if (!job->context) {
-		set_failure(job, &err);
+		job_set_failure(job, &err);
 		job->state = JOB_FAILED;
-		post_note(job, NOTE_FAILED);
+		job_note(job, JOB_NOTE_FAILED);
 		return;
 	}
 	job->state = JOB_OPENING;
@@ -205,12 +197,14 @@ static void run_connect(struct setup_task *setup)
 	struct job *job = own->job;
 	uint64_t started_mono_ns;
 
-	own->error = resources_connect(job->resources, &job->assignment, &job->remote, &job->steps, &own->err);
+	own->error = resources_connect(job->resources, &job->assignment, &job->remote, &job->steps,
+				       &own->err);
 	if (own->error < 0) {
 		return;
 	}
 	started_mono_ns = clock_mono_ns();
-	own->error = traffic_new(&job->traffic, job->resources, &job->assignment, &job->remote, &own->err);
+	own->error = traffic_new(&job->traffic, job->resources, &job->assignment, &job->remote,
+				 &own->err);
 	step_add(&job->steps, "build_traffic", clock_mono_ns() - started_mono_ns, 0);
 }
 
@@ -221,9 +215,11 @@ static void done_connect(struct task *task)
 	char name[16];
 
 	job->state = JOB_CONNECTED;
-	if (own->error == 0 && !job->is_lost && !job->is_releasing && !traffic_is_passive(job->traffic)) {
+	if (own->error == 0 && !job->is_lost && !job->is_releasing &&
+	    !traffic_is_passive(job->traffic)) {
 		snprintf(name, sizeof(name), "worker-%u", job->index);
-		own->error = worker_new(&job->worker, name, job->cpu, job->pool->reports, job, &own->err);
+		own->error = worker_new(&job->worker, name, job->cpu, job->pool->reports, job,
+					&own->err);
 	}
 	if (goes_on(job, own)) {
 		job->events.connected(job->arg, job, &job->steps);
@@ -238,7 +234,7 @@ void job_connect(struct job *job, const struct endpoint_info *remote)
 	}
 	job->remote = *remote;
 	job->state = JOB_CONNECTING;
-	submit(job, run_connect, done_connect);
+	job_submit(job, run_connect, done_connect);
 }
 
 /* --- run --- */
@@ -252,7 +248,7 @@ void job_start(struct job *job)
 	if (job->worker) {
 		worker_start(job->worker, job->traffic);
 	} else {
-		post_note(job, NOTE_STARTED);
+		job_note(job, JOB_NOTE_STARTED);
 	}
 }
 
@@ -271,7 +267,7 @@ static void finish_passive(struct job *job)
 	job->state = JOB_FINISHED;
 	if (job->is_releasing) {
 		sample_totals_done(&totals);
-		advance_release(job);
+		job_release_advance(job);
 	} else {
 		job->events.finished(job->arg, job, &totals);
 	}
@@ -285,7 +281,7 @@ void job_stop(struct job *job)
 	if (job->worker) {
 		worker_stop(job->worker);
 	} else {
-		post_note(job, NOTE_FINISHED);
+		job_note(job, JOB_NOTE_FINISHED);
 	}
 }
 
@@ -304,7 +300,7 @@ static void finish(struct job *job, struct totals *totals)
 	}
 	if (job->is_releasing) {
 		sample_totals_done(totals);
-		advance_release(job);
+		job_release_advance(job);
 	} else {
 		job->events.finished(job->arg, job, totals);
 	}
@@ -336,79 +332,12 @@ void job_report(struct worker_report *report)
 	}
 }
 
-/* --- what the device says --- */
-
-/* Ends running traffic with the job's failure. */
-static void stop_failed(struct job *job)
+void job_end_traffic(struct job *job)
 {
 	if (job->worker) {
 		worker_stop(job->worker);
 	} else {
-		post_note(job, NOTE_FINISHED);
-	}
-}
-
-void job_device_lost(struct job *job, const struct context *context, const struct error *err)
-{
-	if (job->context != context || !job->device) {
-		return;
-	}
-	switch (job->state) {
-	case JOB_PREPARING:
-	case JOB_CONNECTING:
-		set_failure(job, err);
-		job->is_lost = true;
-		break;
-	case JOB_PREPARED:
-	case JOB_CONNECTED:
-		set_failure(job, err);
-		job->state = JOB_FAILED;
-		post_note(job, NOTE_FAILED);
-		break;
-	case JOB_RUNNING:
-		set_failure(job, err);
-		stop_failed(job);
-		break;
-	default:
-		break;
-	}
-}
-
-/* The queue pair's number, or 0 when the element is a completion queue; false if it is none of ours. */
-static bool owns_element(const struct job *job, const void *element, uint64_t *ret_qp_num)
-{
-	*ret_qp_num = 0;
-	for (size_t i = 0; i < job->resources->qp_count; i++) {
-		if (job->resources->qps[i] == element) {
-			*ret_qp_num = job->resources->qps[i]->qp_num;
-			return true;
-		}
-	}
-	return job->resources->send_cq == element || job->resources->recv_cq == element;
-}
-
-void job_element_failed(struct job *job, const struct context *context, const void *element, enum device_event kind,
-			const char *name)
-{
-	struct error err = ERROR_INIT;
-	uint64_t qp_num;
-
-	if (job->context != context || job->state != JOB_RUNNING || !owns_element(job, element, &qp_num)) {
-		return;
-	}
-	if (kind == DEVICE_EVENT_CQ) {
-		error_set(&err, -EIO, ERROR_BUG, "a completion queue of %s failed (%s)", context_name(context), name);
-	} else {
-		error_set(&err, -EIO, ERROR_DEVICE, "qp 0x%llx of %s failed (%s)", (unsigned long long)qp_num,
-			  context_name(context), name);
-	}
-	err.stage = STAGE_RUN;
-	text_copy(err.call, sizeof(err.call), "ibv_get_async_event");
-	set_failure(job, &err);
-	job->failure.qp_num = job->failure.qp_num ? job->failure.qp_num : qp_num;
-	/* Completions tell more of a queue pair's error; nothing comes any more from a completion queue that failed. */
-	if (kind == DEVICE_EVENT_CQ) {
-		stop_failed(job);
+		job_note(job, JOB_NOTE_FINISHED);
 	}
 }
 
@@ -423,100 +352,32 @@ bool job_is_stuck(struct job *job)
 	return is_stuck;
 }
 
-/* --- release --- */
-
-static void run_destroy(struct setup_task *setup)
-{
-	struct job *job = ((struct job_task *)setup)->job;
-
-	if (job->worker && worker_free(job->worker, clock_mono_ns() + WORKER_END_NS) < 0) {
-		/* A thread that may still look at them keeps them. */
-		return;
-	}
-	traffic_free(take(job->traffic));
-	resources_free(take(job->resources), &job->steps);
-}
-
-static void release_now(struct job *job)
-{
-	void (*released)(void *arg, struct job *job) = job->events.released;
-
-	if (job->device) {
-		context_release(job->context);
-	}
-	list_remove(&job->link);
-	released(job->arg, job);
-	free(job);
-}
-
-static void done_destroy(struct task *task)
-{
-	struct job_task *own = (struct job_task *)task;
-	struct job *job = own->job;
-
-	free(own);
-	release_now(job);
-}
-
-/* In whatever state: the next step towards the end, if nothing is out that must come back first. */
-static void advance_release(struct job *job)
-{
-	switch (job->state) {
-	case JOB_OPENING:
-		context_cancel(job->context, &job->wait);
-		break;
-	case JOB_PREPARING:
-	case JOB_CONNECTING:
-	case JOB_DESTROYING:
-		return;
-	case JOB_RUNNING:
-		stop_failed(job);
-		return;
-	default:
-		break;
-	}
-	job->state = JOB_DESTROYING;
-	if (job->device) {
-		submit(job, run_destroy, done_destroy);
-	} else {
-		post_note(job, NOTE_RELEASED);
-	}
-}
-
-void job_release(struct job *job)
-{
-	if (!job->is_releasing) {
-		job->is_releasing = true;
-		advance_release(job);
-	}
-}
-
 static void done_note(struct task *task)
 {
 	struct note *note = (struct note *)task;
 	struct job *job = note->job;
-	enum note_kind kind = note->kind;
+	enum job_note_kind kind = note->kind;
 
 	free(note);
 	switch (kind) {
-	case NOTE_FAILED:
+	case JOB_NOTE_FAILED:
 		if (!job->is_releasing) {
 			job->events.failed(job->arg, job, &job->failure, &job->steps);
 		}
 		break;
-	case NOTE_STARTED:
+	case JOB_NOTE_STARTED:
 		if (!job->is_releasing) {
 			job->events.started(job->arg, job);
 		}
 		break;
-	case NOTE_FINISHED:
+	case JOB_NOTE_FINISHED:
 		/* The first of several stops. */
 		if (job->state == JOB_RUNNING) {
 			finish_passive(job);
 		}
 		break;
-	case NOTE_RELEASED:
-		release_now(job);
+	case JOB_NOTE_RELEASED:
+		job_release_now(job);
 		break;
 	}
 }

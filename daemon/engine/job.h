@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Jobs, as the engine's own files see them; everybody else uses engine/engine.h. A job is a state machine over setup tasks and one
- * worker; its resources belong to the setup thread while a task is out, to the worker while it runs, and to nobody in between.
- * Control thread, but for the tasks.
+ * Jobs, as the engine's own files see them; everybody else uses engine/engine.h. A job is a state
+ * machine over setup tasks and one worker; its resources belong to the setup thread while a task is
+ * out, to the worker while it runs, and to nobody in between. Control thread, but for the tasks.
  */
 
 #include "engine/context.h"
@@ -20,8 +20,12 @@ struct job_pool {
 	struct mailbox *replies; /* of struct task */
 	struct mailbox *reports; /* of struct worker_report */
 	const char *sys_root;
-	/* The context for an endpoint of this node, or NULL with err: not in the inventory, or no threads. */
-	struct context *(*find_context)(void *arg, const struct endpoint *endpoint, struct error *err);
+	/*
+	 * The context for an endpoint of this node, or NULL with err: not in the inventory, or no
+	 * threads.
+	 */
+	struct context *(*find_context)(void *arg, const struct endpoint *endpoint,
+					struct error *err);
 	void *arg;
 };
 /* In engine.c. */
@@ -38,6 +42,19 @@ enum job_state {
 	JOB_FINISHED,
 	JOB_FAILED,
 	JOB_DESTROYING, /* a setup task is out, or the last note */
+};
+
+/*
+ * What a call leads to at once is told from the loop all the same: as a task without a run, in the
+ * order of the others.
+ */
+enum job_note_kind { JOB_NOTE_FAILED, JOB_NOTE_STARTED, JOB_NOTE_FINISHED, JOB_NOTE_RELEASED };
+
+struct job_task {
+	struct task task;
+	struct job *job;
+	int error;
+	struct error err;
 };
 
 struct job {
@@ -60,17 +77,40 @@ struct job {
 	struct endpoint_info info;
 	struct endpoint_info remote;
 	struct steps steps;
-	struct failure failure; /* what stops or explains the traffic besides what the worker says */
+	struct failure failure; /* what stops the traffic from outside of the worker */
 	bool was_running; /* at the last look of the watchdog */
 	uint64_t seen_progress;
 };
 
 /* Takes the report (not its job). */
 void job_report(struct worker_report *report);
-/* The device is gone: running traffic ends with that failure, and what waits fails. */
-void job_device_lost(struct job *job, const struct context *context, const struct error *err);
-/* An asynchronous event about an element; does nothing if it is not of this job or the job does not run. */
-void job_element_failed(struct job *job, const struct context *context, const void *element, enum device_event kind,
-			const char *name);
 /* True when its worker runs and made no step since the last call, which saw it running as well. */
 bool job_is_stuck(struct job *job);
+
+/*
+ * job_device.c: the device is gone; running traffic ends with that failure, and what waits fails.
+ */
+void job_device_lost(struct job *job, const struct context *context, const struct error *err);
+/*
+ * An asynchronous event about an element; does nothing if it is not of this job or the job does not
+ * run.
+ */
+void job_device_failed(struct job *job, const struct context *context, const void *element,
+		       enum device_event kind, const char *name);
+
+/* Shared by the files of job_*. */
+void job_note(struct job *job, enum job_note_kind kind);
+/* A struct job_task, on the setup pool of the job, in order. */
+void job_submit(struct job *job, void (*run)(struct setup_task *task),
+		void (*done)(struct task *task));
+/* The first one stays. */
+void job_set_failure(struct job *job, const struct error *err);
+/* Running traffic is to end: `finished` follows. */
+void job_end_traffic(struct job *job);
+/*
+ * job_release.c: when releasing, in whatever state: the next step towards the end, if nothing is
+ * out that must come back first.
+ */
+void job_release_advance(struct job *job);
+/* Nothing is left: tells so and frees the job. */
+void job_release_now(struct job *job);

@@ -12,6 +12,10 @@
 #include "util/units.h"
 
 #define DECK_LEAST 1000
+/* What one burst may spend on looking in vain: a look at a completion queue costs as much as many
+ * at memory. */
+#define LOOKS (LOOK_COST * FLOW_BURST_EMPTY)
+#define LOOK_COST 16
 
 struct pingpong_class {
 	struct ibv_send_wr wr;
@@ -55,9 +59,10 @@ static int check(const struct flow *flow, struct error *err)
 	const struct workload *workload = &flow->assignment->workload;
 
 	if (flow->resources->qp_count != 1) {
-		return error_set(err, -EINVAL, ERROR_INPUT,
-				 "workload.pattern: pingpong uses one queue pair, not qp.num_qps %zu",
-				 flow->resources->qp_count);
+		return error_set(
+			err, -EINVAL, ERROR_INPUT,
+			"workload.pattern: pingpong uses one queue pair, not qp.num_qps %zu",
+			flow->resources->qp_count);
 	}
 	if (workload->workload.load.outstanding != 1 || workload->workload.post_list != 1 ||
 	    workload->workload.signal_interval != 1) {
@@ -99,7 +104,8 @@ static void fill_class(struct pingpong *pingpong, size_t class_index)
 	}
 }
 
-/* What is waited for must not be there already: another size may have left any byte in its place. */
+/* What is waited for must not be there already: another size may have left any byte in its place.
+ */
 static inline void forget(const struct pingpong_class *class, uint64_t iteration)
 {
 	if (class->kind == OPERATION_WRITE) {
@@ -111,8 +117,8 @@ static inline void step_deck(struct pingpong *pingpong)
 {
 	pingpong->iteration++;
 	pingpong->deck_place++;
-	pingpong->deck_place =
-		pingpong->deck_place == pingpong->deck_length ? 0 : pingpong->deck_place;
+	pingpong->deck_place = pingpong->deck_place == pingpong->deck_length ? 0
+									     : pingpong->deck_place;
 	pingpong->current = &pingpong->classes[pingpong->deck[pingpong->deck_place]];
 }
 
@@ -137,8 +143,8 @@ static int pingpong_prepare(struct flow *flow, struct error *err)
 	pingpong->qp = flow->resources->qps[0];
 	pingpong->send_cq = flow->resources->send_cq;
 	pingpong->recv_cq = flow->resources->recv_cq;
-	pingpong->deck_length = operation_deck_length(flow->classes, flow->class_count, 1, 1,
-						      DECK_LEAST);
+	pingpong->deck_length =
+		operation_deck_length(flow->classes, flow->class_count, 1, 1, DECK_LEAST);
 	pingpong->deck = memory_new_array(pingpong->deck_length, sizeof(*pingpong->deck));
 	operation_deck(flow->classes, flow->class_count, 1, flow->assignment->seed, pingpong->deck,
 		       pingpong->deck_length);
@@ -243,18 +249,20 @@ static inline bool look(struct pingpong *pingpong)
 }
 
 /* Looks until all is there, too often for one burst, or something failed. */
-static inline bool wait_for_all(struct pingpong *pingpong, unsigned *empty)
+static inline bool wait_for_all(struct pingpong *pingpong, int *looks)
 {
 	while (!look(pingpong)) {
-		if (++*empty == FLOW_BURST_EMPTY || pingpong->flow->state > FLOW_CLOSING) {
+		*looks -= pingpong->wants_completion || pingpong->current->kind == OPERATION_SEND
+				  ? LOOK_COST
+				  : 1;
+		if (*looks <= 0 || pingpong->flow->state > FLOW_CLOSING) {
 			return false;
 		}
 	}
 	return pingpong->flow->state <= FLOW_CLOSING;
 }
 
-static inline bool post(struct pingpong *pingpong, struct pingpong_class *class,
-			uint64_t iteration)
+static inline bool post(struct pingpong *pingpong, struct pingpong_class *class, uint64_t iteration)
 {
 	struct ibv_send_wr *bad;
 	int number;
@@ -317,7 +325,7 @@ static bool pingpong_initiate(struct flow *flow)
 	struct pingpong *pingpong = flow->own;
 	uint64_t now_ticks = clock_ticks();
 	uint64_t until_ticks = now_ticks + flow->burst_ticks;
-	unsigned empty = 0;
+	int looks = LOOKS;
 	bool has_found = false;
 
 	for (unsigned round = 0; round < FLOW_BURST_ROUNDS; round++) {
@@ -330,7 +338,7 @@ static bool pingpong_initiate(struct flow *flow)
 				break;
 			}
 		}
-		if (!wait_for_all(pingpong, &empty)) {
+		if (!wait_for_all(pingpong, &looks)) {
 			break;
 		}
 		/* One reading is the end of this sample and the begin of the next. */
@@ -355,11 +363,11 @@ static bool pingpong_answer(struct flow *flow)
 	struct pingpong_class *answered;
 	uint64_t iteration;
 	uint64_t now_ticks;
-	unsigned empty = 0;
+	int looks = LOOKS;
 	bool has_found = false;
 
 	for (unsigned round = 0; round < FLOW_BURST_ROUNDS; round++) {
-		if (!wait_for_all(pingpong, &empty)) {
+		if (!wait_for_all(pingpong, &looks)) {
 			break;
 		}
 		has_found = true;
@@ -439,8 +447,8 @@ static bool pingpong_is_waiting(const struct flow *flow)
 static void pingpong_describe(const struct flow *flow, char *text, size_t size_bytes)
 {
 	const struct pingpong *pingpong = flow->own;
-	const char *missing = pingpong->wants_completion ? "its own completion" :
-							   "the answer of the other end";
+	const char *missing = pingpong->wants_completion ? "its own completion"
+							 : "the answer of the other end";
 	char size[UNITS_SIZE];
 
 	snprintf(text, size_bytes,

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * One operation at a time on one queue pair, answered by the other end with the same. Both ends draw the same deck from the run's seed,
- * so each knows what comes next. What an answer is, and what a sample means, is as in perftest's latency tests:
+ * One operation at a time on one queue pair, answered by the other end with the same. Both ends
+ * draw the same deck from the run's seed, so each knows what comes next. What an answer is, and
+ * what a sample means, is as in perftest's latency tests:
  *
  *   write  the last byte of the written memory tells the iteration; half the time from post to post
  *   send   a receive, posted again before the answer; half the time from post to post

@@ -26,7 +26,8 @@ static void format_cpus(const int *cpus, unsigned count, struct text *out)
 			text_add(out, ",...");
 			return;
 		}
-		text_format(out, last > i ? "%s%d-%d" : "%s%d", ranges > 1 ? "," : "", cpus[i], cpus[last]);
+		text_format(out, last > i ? "%s%d-%d" : "%s%d", ranges > 1 ? "," : "", cpus[i],
+			    cpus[last]);
 		i = last;
 	}
 }
@@ -45,13 +46,14 @@ static int check_given(uint64_t affinity, int *ret_cpu, struct error *err)
 		}
 	}
 	format_cpus(cpus, count, &list);
-	return error_set(err, -EINVAL, ERROR_INPUT,
-			 "cpu.affinity %llu is not among the CPUs that this process may use (%s); choose one of them, or auto",
-			 (unsigned long long)affinity, count > 0 ? list.data : "none known");
+	return error_set(
+		err, -EINVAL, ERROR_INPUT,
+		"cpu.affinity %llu is not among the CPUs that this process may use (%s); choose one of them, or auto",
+		(unsigned long long)affinity, count > 0 ? list.data : "none known");
 }
 
-int placement_choose(const struct assignment *assignment, const char *sys_root, unsigned index, int *ret_cpu,
-		     struct error *err)
+int placement_choose(const struct assignment *assignment, const char *sys_root, unsigned index,
+		     int *ret_cpu, struct error *err)
 {
 	uint64_t affinity = assignment->workload.cpu.affinity;
 	int node;

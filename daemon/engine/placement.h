@@ -9,8 +9,8 @@
 #include "util/error.h"
 
 /*
- * cpu.affinity if given: it must be among the CPUs of this process, or -EINVAL with err. Else -1 (any), but on a host of several NUMA
- * nodes one of the device's node, another for each index.
+ * cpu.affinity if given: it must be among the CPUs of this process, or -EINVAL with err. Else -1
+ * (any), but on a host of several NUMA nodes one of the device's node, another for each index.
  */
-int placement_choose(const struct assignment *assignment, const char *sys_root, unsigned index, int *ret_cpu,
-		     struct error *err);
+int placement_choose(const struct assignment *assignment, const char *sys_root, unsigned index,
+		     int *ret_cpu, struct error *err);

@@ -18,8 +18,8 @@ static size_t greatest_common_divisor(size_t a, size_t b)
 }
 
 /*
- * What may be outstanding must reach from a completed request to the next signalled one, in whole batches: else nothing could be posted
- * and nothing would complete.
+ * What may be outstanding must reach from a completed request to the next signalled one, in whole
+ * batches: else nothing could be posted and nothing would complete.
  */
 static int check_load(const struct stream *stream, const struct workload *workload,
 		      struct error *err)
@@ -31,11 +31,12 @@ static int check_load(const struct stream *stream, const struct workload *worklo
 
 	if (post_list < 1 || signal_interval < 1 || post_list > LIMIT_SEND_WR ||
 	    signal_interval > LIMIT_SEND_WR) {
-		return error_set(err, -EINVAL, ERROR_INPUT,
-				 "workload.post_list %llu and workload.signal_interval %llu must be "
-				 "1 to %d",
-				 (unsigned long long)post_list, (unsigned long long)signal_interval,
-				 LIMIT_SEND_WR);
+		return error_set(
+			err, -EINVAL, ERROR_INPUT,
+			"workload.post_list %llu and workload.signal_interval %llu must be "
+			"1 to %d",
+			(unsigned long long)post_list, (unsigned long long)signal_interval,
+			LIMIT_SEND_WR);
 	}
 	least = signal_interval + post_list - greatest_common_divisor(signal_interval, post_list);
 	if (stream->depth < least) {
@@ -111,7 +112,8 @@ static void stream_release(struct flow *flow)
 	flow->own = NULL;
 }
 
-/* A finite run ends with a signalled request; one that the ring does not signal goes out as a copied tail. */
+/* A finite run ends with a signalled request; one that the ring does not signal goes out as a
+ * copied tail. */
 static void set_limit(const struct stream *stream, struct stream_qp *qp, uint64_t limit)
 {
 	uint64_t tail = limit % stream->post_list;
@@ -183,7 +185,8 @@ static void stream_mark_close(struct flow *flow)
 	}
 }
 
-/* Where the last posted request is not signalled, one more has to be posted to learn that it completed. */
+/* Where the last posted request is not signalled, one more has to be posted to learn that it
+ * completed. */
 static void stream_close(struct flow *flow, uint64_t now_ticks)
 {
 	struct stream *stream = flow->own;
@@ -287,8 +290,9 @@ static int stream_operation(const struct flow *flow, uint64_t wr_id, size_t *ret
 	}
 	if ((wr_id & FLOW_WR_TAIL) && qp_index < stream->qp_count) {
 		*ret_qp = qp_index;
-		return flow->classes[chain_class(&stream->chain, qp_index,
-						 stream->qps[qp_index].posted - 1)]
+		return flow
+			->classes[chain_class(&stream->chain, qp_index,
+					      stream->qps[qp_index].posted - 1)]
 			.kind;
 	}
 	return -1;

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The initiator of a stream: each queue pair keeps its share of `outstanding` operations under way. Positions count requests since
- * begin; a signalled completion completes all before it on its queue pair.
+ * The initiator of a stream: each queue pair keeps its share of `outstanding` operations under way.
+ * Positions count requests since begin; a signalled completion completes all before it on its queue
+ * pair.
  */
 
 #include <stdbool.h>
@@ -23,7 +24,8 @@ struct stream_qp {
 	const struct chain_batch *end;
 	uint64_t posted;
 	uint64_t completed;
-	uint64_t batch_limit; /* whole batches are posted up to here; what is between it and limit is the tail */
+	uint64_t batch_limit; /* whole batches are posted up to here; what is between it and limit
+				 is the tail */
 	uint64_t limit; /* STREAM_ENDLESS, or the position after its last request */
 	bool is_ready; /* in stream->ready */
 	uint64_t tail_stamp;
@@ -42,7 +44,8 @@ struct stream {
 	uint64_t post_list;
 	uint64_t signal_interval;
 	size_t unfinished; /* queue pairs that have not completed all up to their limit */
-	bool has_short; /* some queue pairs have less to do than a batch, and have not been given it */
+	bool has_short; /* some queue pairs have less to do than a batch, and have not been given it
+			 */
 	/* Queue pairs that may post, in turn: a ring of indexes, power of two. */
 	uint32_t *ready;
 	uint64_t ready_mask;
@@ -53,7 +56,8 @@ struct stream {
 
 /* For the hot loop: the rare cases. May change flow->state. */
 void stream_odd_completion(struct stream *stream, const struct ibv_wc *wc, uint64_t now_ticks);
-void stream_post_failed(struct stream *stream, struct stream_qp *qp, const struct ibv_send_wr *bad, int number);
+void stream_post_failed(struct stream *stream, struct stream_qp *qp, const struct ibv_send_wr *bad,
+			int number);
 /* All whole batches are posted: posts the rest when there is room, signalled. */
 void stream_post_tail(struct stream *stream, struct stream_qp *qp);
 /* Posts to queue pairs whose whole share is less than a batch. */

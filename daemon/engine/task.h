@@ -9,6 +9,9 @@
 
 struct task {
 	struct setup_task setup; /* first */
-	/* On the loop, after setup.run; frees the task. Also for tasks posted to the replies without a run. */
+	/*
+	 * On the loop, after setup.run; frees the task. Also for tasks posted to the replies
+	 * without a run.
+	 */
 	void (*done)(struct task *task);
 };

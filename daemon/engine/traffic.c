@@ -108,15 +108,13 @@ uint64_t traffic_next_mono_ns(const struct traffic *traffic)
 {
 	uint64_t next_ticks = flow_next_ticks(&traffic->flow);
 	const struct clock_scale *scale = &traffic->flow.window.scale;
-	uint64_t ticks = next_ticks > traffic->started_ticks ? next_ticks - traffic->started_ticks :
-							       0;
-	uint64_t ns = clock_ticks_to_ns(scale, ticks);
+	uint64_t ticks = next_ticks > traffic->started_ticks ? next_ticks - traffic->started_ticks
+							     : 0;
+	/* Rounded up: whoever waits until then must find it due. */
+	unsigned __int128 scaled =
+		(unsigned __int128)ticks * scale->mult + ((1ull << scale->shift) - 1);
 
-	/* Never early: whoever waits until then must find it due. */
-	while (clock_ns_to_ticks(scale, ns) < ticks) {
-		ns++;
-	}
-	return traffic->started_mono_ns + ns;
+	return traffic->started_mono_ns + (uint64_t)(scaled >> scale->shift);
 }
 
 bool traffic_has_posted(const struct traffic *traffic)

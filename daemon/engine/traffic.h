@@ -2,11 +2,13 @@
 #pragma once
 
 /*
- * One job's traffic, prepared: work requests built, linked and flagged, decks drawn, histograms allocated, so that the measured loop
- * only posts, polls and adds. Built on a setup thread, then owned by one worker, then handed back with its totals.
+ * One job's traffic, prepared: work requests built, linked and flagged, decks drawn, histograms
+ * allocated, so that the measured loop only posts, polls and adds. Built on a setup thread, then
+ * owned by one worker, then handed back with its totals.
  *
- * Accounting: a queue pair's work requests repeat a prepared ring; completed positions are kept per queue pair, and what classes they were is
- * counted from prefix sums when an interval is cut, never per operation.
+ * Accounting: a queue pair's work requests repeat a prepared ring; completed positions are kept per
+ * queue pair, and what classes they were is counted from prefix sums when an interval is cut, never
+ * per operation.
  */
 
 #include <stdbool.h>
@@ -19,18 +21,21 @@
 struct traffic;
 
 /* Borrows resources and assignment (both outlive it). remote: what the other end prepared. */
-int traffic_new(struct traffic **ret, struct resources *resources, const struct assignment *assignment,
-		const struct endpoint_info *remote, struct error *err);
+int traffic_new(struct traffic **ret, struct resources *resources,
+		const struct assignment *assignment, const struct endpoint_info *remote,
+		struct error *err);
 void traffic_free(struct traffic *traffic);
 
-/* A responder of one-sided operations has nothing to do: it needs no worker and just waits to be released. */
+/* A responder of one-sided operations has nothing to do: it needs no worker and just waits to be
+ * released. */
 bool traffic_is_passive(const struct traffic *traffic);
 
 /* Worker thread only, in this order: */
 void traffic_start(struct traffic *traffic); /* reads the clock; the first step posts */
 /*
- * A bounded piece of work. True while the traffic goes on. *ret_found: whether anything completed (else the caller may let the clock
- * move). Cuts intervals, keeps the window, the deadline and the stall clock by itself.
+ * A bounded piece of work. True while the traffic goes on. *ret_found: whether anything completed
+ * (else the caller may let the clock move). Cuts intervals, keeps the window, the deadline and the
+ * stall clock by itself.
  */
 bool traffic_step(struct traffic *traffic, bool *ret_found);
 /* Ends it at once: queue pairs to ERR, drained for at most a second. */

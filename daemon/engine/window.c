@@ -69,8 +69,8 @@ static void plan_next(struct window *window)
 {
 	window->next_ticks = window->next_cut_ticks;
 	if (window->phase == PHASE_WARMUP && window->warmup_ticks > 0) {
-		window->next_ticks = earlier(window->next_ticks,
-					     window->started_ticks + window->warmup_ticks);
+		window->next_ticks =
+			earlier(window->next_ticks, window->started_ticks + window->warmup_ticks);
 	} else if (window->phase == PHASE_MEASURING && window->duration_ticks > 0) {
 		window->next_ticks =
 			earlier(window->next_ticks, window->open_ticks + window->duration_ticks);
@@ -147,7 +147,8 @@ static void read_latency(struct window *window, struct sample *sample)
 	}
 }
 
-/* The last place takes all that comes when the others are full, and keeps its histogram for that. */
+/* The last place takes all that comes when the others are full, and keeps its histogram for that.
+ */
 static struct sample *interval_place(struct window *window)
 {
 	struct sample *last = &window->intervals[LIMIT_INTERVALS - 1];
@@ -237,8 +238,8 @@ void window_totals(struct window *window, struct totals *ret)
 	ret->polls = close->polls - open->polls;
 	ret->empty_polls = close->empty_polls - open->empty_polls;
 	ret->worker_cpu_ns = window->close_usage.cpu_ns - window->open_usage.cpu_ns;
-	ret->involuntary_switches = window->close_usage.involuntary_switches -
-				    window->open_usage.involuntary_switches;
+	ret->involuntary_switches =
+		window->close_usage.involuntary_switches - window->open_usage.involuntary_switches;
 	/* What started inside and completed later, while draining. */
 	for (size_t i = 0; i < window->class_count; i++) {
 		if (window->interval[i].count > 0) {

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * The measured part of a job's traffic, and its intervals. Warm-up counts by subtraction: counters are never reset, the window remembers
- * what they were when it opened. Latency is added to the interval's histograms of each class; cutting an interval reads its
- * percentiles and moves it into the totals. Worker thread.
+ * The measured part of a job's traffic, and its intervals. Warm-up counts by subtraction: counters
+ * are never reset, the window remembers what they were when it opened. Latency is added to the
+ * interval's histograms of each class; cutting an interval reads its percentiles and moves it into
+ * the totals. Worker thread.
  */
 
 #include <stdbool.h>
@@ -32,7 +33,8 @@ struct window_usage {
 };
 
 struct window {
-	struct clock_scale scale; /* of the calibration at start: for everything but the window's length */
+	struct clock_scale scale; /* of the calibration at start: for everything but the window's
+				     length */
 	uint64_t warmup_ticks;
 	uint64_t duration_ticks; /* 0: ends by iterations, or never */
 	uint64_t interval_ticks;
@@ -40,7 +42,8 @@ struct window {
 
 	int phase; /* enum sample_phase */
 	uint64_t started_ticks;
-	uint64_t open_ticks; /* CLOCK_NEVER before: a sample belongs to the window when it was posted at or after it */
+	uint64_t open_ticks; /* CLOCK_NEVER before: a sample belongs to the window when it was
+				posted at or after it */
 	uint64_t close_ticks; /* CLOCK_NEVER before */
 	uint64_t cut_ticks; /* the running interval's begin */
 	uint64_t next_ticks; /* something is to be done by then */
@@ -59,14 +62,15 @@ struct window {
 	struct histogram *latency; /* of the window so far, by class */
 	struct histogram *merged; /* scratch: all classes of an interval */
 	size_t interval_count;
-	struct sample *intervals; /* LIMIT_INTERVALS of them; the last one grows when there are more */
+	struct sample *intervals; /* LIMIT_INTERVALS of them; the last one grows when there are more
+				   */
 	struct progress progress;
 	bool has_progress;
 };
 
 /* is_bounded: ends by the run's duration or iterations (an initiator's). 0 or -ENOMEM with err. */
-int window_init(struct window *window, const struct run_settings *run, bool is_bounded, size_t class_count,
-		struct error *err);
+int window_init(struct window *window, const struct run_settings *run, bool is_bounded,
+		size_t class_count, struct error *err);
 void window_done(struct window *window);
 
 void window_start(struct window *window, uint64_t now_ticks);

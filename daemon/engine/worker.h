@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * A measuring worker: one thread for one job's traffic, busy-polling only while it measures. Control thread: everything but the step.
+ * A measuring worker: one thread for one job's traffic, busy-polling only while it measures.
+ * Control thread: everything but the step.
  */
 
 #include <stdatomic.h>
@@ -23,9 +24,12 @@ struct worker_report {
 
 struct worker;
 
-/* reports: where worker_report messages go; the reader gives them back with worker_report_free. cpu: -1 = not pinned. Starts the thread; it waits. */
-int worker_new(struct worker **ret, const char *name, int cpu, struct mailbox *reports, void *owner, struct error *err);
-/* Hands the traffic over; STARTED follows once it posted (or is ready), then PROGRESS, then FINISHED exactly once. */
+/* reports: where worker_report messages go; the reader gives them back with worker_report_free.
+ * cpu: -1 = not pinned. Starts the thread; it waits. */
+int worker_new(struct worker **ret, const char *name, int cpu, struct mailbox *reports, void *owner,
+	       struct error *err);
+/* Hands the traffic over; STARTED follows once it posted (or is ready), then PROGRESS, then
+ * FINISHED exactly once. */
 void worker_start(struct worker *worker, struct traffic *traffic);
 /* Asks for the end; FINISHED follows (END_STOPPED) within its drain deadline. */
 void worker_stop(struct worker *worker);
@@ -34,6 +38,7 @@ uint64_t worker_progress(const struct worker *worker);
 /* After FINISHED (or if never started): ends the thread. -ETIMEDOUT leaves it. */
 int worker_free(struct worker *worker, uint64_t deadline_mono_ns);
 /*
- * Gives a report back (totals already taken or done): its buffer is used again. worker: whose it was, or NULL when that is gone.
+ * Gives a report back (totals already taken or done): its buffer is used again. worker: whose it
+ * was, or NULL when that is gone.
  */
 void worker_report_free(struct worker *worker, struct worker_report *report);

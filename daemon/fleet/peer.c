@@ -33,7 +33,8 @@ struct peer {
 	struct inventory *inventory; /* told by a session that is gone */
 };
 
-/* Full jitter would let a fleet's retries bunch by chance; a hash of who to whom spreads them, always in the same way. */
+/* Full jitter would let a fleet's retries bunch by chance; a hash of who to whom spreads them,
+ * always in the same way. */
 static uint64_t backoff_ns(const struct peer *peer)
 {
 	unsigned doublings = peer->attempt < BACKOFF_DOUBLINGS ? peer->attempt : BACKOFF_DOUBLINGS;
@@ -70,7 +71,7 @@ static void on_opened(void *arg, struct session *session)
 	const char *name = session_peer_name(session);
 
 	if (strcmp(name, peer->settings.name) != 0) {
-		error_set(&peer->refusal, -EINVAL, ERROR_PEER,
+		error_set(&peer->refusal, -EINVAL, ERROR_INPUT,
 			  "%s (%s): the daemon there calls its node \"%s\"; make peers[].name and "
 			  "daemon.node_name agree, or correct the address",
 			  peer->settings.name, peer->settings.address, name);
@@ -169,8 +170,7 @@ struct peer *peer_new(const struct peer_context *context, const struct peer_sett
 	peer->context = context;
 	peer->settings = *settings;
 	set_state(peer, PEER_DOWN);
-	error_set(&peer->last_error, -ENOTCONN, ERROR_PEER, "%s: not tried yet",
-		  settings->name);
+	error_set(&peer->last_error, -ENOTCONN, ERROR_PEER, "%s: not tried yet", settings->name);
 	try_after(peer, delay_ns);
 	return peer;
 }
@@ -212,8 +212,8 @@ void peer_status(const struct peer *peer, struct peer_status *ret)
 	};
 	if (session) {
 		ret->round_trip_ns = session_round_trip_ns(session);
-		ret->has_offset = session_clock_offset(session, &ret->clock_offset_ns,
-						       &ret->clock_error_ns);
+		ret->has_offset =
+			session_clock_offset(session, &ret->clock_offset_ns, &ret->clock_error_ns);
 	}
 }
 

@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * One daemon that we know: its session, and when to try again. Part of fleet/peers, used by nobody else. Loop thread.
+ * One daemon that we know: its session, and when to try again. Part of fleet/peers, used by nobody
+ * else. Loop thread.
  */
 
 #include "fleet/peers.h"

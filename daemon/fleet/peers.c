@@ -60,7 +60,8 @@ static struct peer *find(const struct peers *peers, const char *name)
 static struct peer *keep(struct peers *old, const struct peer_settings *settings)
 {
 	for (size_t i = 0; i < old->count; i++) {
-		const struct peer_settings *was = old->items[i] ? peer_settings(old->items[i]) : NULL;
+		const struct peer_settings *was = old->items[i] ? peer_settings(old->items[i])
+								: NULL;
 
 		if (was && strcmp(was->name, settings->name) == 0 &&
 		    strcmp(was->address, settings->address) == 0) {

@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * The daemons that we know: a session to each, kept open, with bounded jittered backoff (1 s doubling to 30 s) when it is not. Loop thread.
+ * The daemons that we know: a session to each, kept open, with bounded jittered backoff (1 s
+ * doubling to 30 s) when it is not. Loop thread.
  */
 
 #include <stdbool.h>
@@ -17,7 +18,8 @@ extern const char *const peer_state_names[];
 struct peer_status {
 	const struct peer_settings *settings;
 	enum peer_state state;
-	const struct inventory *inventory; /* last known, NULL if never; valid until the loop's next turn */
+	const struct inventory *inventory; /* last known, NULL if never; valid until the loop's next
+					      turn */
 	struct error last_error; /* why down */
 	int64_t since_real_ns; /* of the state */
 	uint64_t round_trip_ns;
@@ -28,17 +30,20 @@ struct peer_status {
 
 struct peers;
 
-struct peers_events { /* all of them are set; peers_send and peers_hurry may be called from inside */
+struct peers_events { /* all of them are set; peers_send and peers_hurry may be called from inside
+		       */
 	void (*changed)(void *arg, const char *name); /* state or inventory */
 	/* The session to a peer broke or was refused while someone held it. */
 	void (*lost)(void *arg, const char *name, const struct error *why);
 	void (*message)(void *arg, const char *name, const char *kind, const json_t *message);
 };
 
-struct peers *peers_new(sd_event *event, const struct session_identity *identity, const struct peers_events *events, void *arg);
+struct peers *peers_new(sd_event *event, const struct session_identity *identity,
+			const struct peers_events *events, void *arg);
 void peers_free(struct peers *peers);
-/* Keeps sessions to peers whose address did not change. Copies. Entries with our own name or disabled are left out. An open session that
- * ends by it is told as `lost` from inside this call, once the new table stands. Not from inside an event. */
+/* Keeps sessions to peers whose address did not change. Copies. Entries with our own name or
+ * disabled are left out. An open session that ends by it is told as `lost` from inside this call,
+ * once the new table stands. Not from inside an event. */
 void peers_configure(struct peers *peers, const struct peer_settings *settings, size_t count);
 /* After our inventory changed. */
 void peers_send_inventory(struct peers *peers);

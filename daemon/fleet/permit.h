@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Whether this node takes part in a job: a pure function of who asks, what for, our limits and what is in use. Nothing from a peer is trusted:
- * the assignment is checked here as a file would be.
+ * Whether this node takes part in a job: a pure function of who asks, what for, our limits and what
+ * is in use. Nothing from a peer is trusted: the assignment is checked here as a file would be.
  */
 
 #include "model/assignment.h"
@@ -21,10 +21,14 @@ struct permit_usage {
 enum permit_answer { PERMIT_YES, PERMIT_BUSY, PERMIT_NO };
 
 /*
- * coordinator: the session's peer name; labels: of that peer if we know it, else NULL. local_node: our name; inventory: ours. BUSY (comes right by
- * waiting) sets *ret_retry_after_ns. err names the limit, its value and the cure: class RESOURCE (limits), INPUT (bad assignment), DEVICE (not here).
+ * coordinator: the session's peer name; labels: of that peer if we know it, else NULL. local_node:
+ * our name; inventory: ours. BUSY (comes right by waiting) sets *ret_retry_after_ns. err names the
+ * limit, its value and the cure: class RESOURCE (limits), INPUT (bad assignment), DEVICE (not
+ * here).
  */
-enum permit_answer permit_check(const struct assignment *assignment, const char *coordinator, const struct labels *labels,
-				const char *local_node, const struct inventory *inventory,
-				const struct limit_settings *limits, const struct permit_usage *usage,
-				uint64_t *ret_retry_after_ns, struct error *err);
+enum permit_answer permit_check(const struct assignment *assignment, const char *coordinator,
+				const struct labels *labels, const char *local_node,
+				const struct inventory *inventory,
+				const struct limit_settings *limits,
+				const struct permit_usage *usage, uint64_t *ret_retry_after_ns,
+				struct error *err);

@@ -2,8 +2,8 @@
 #include "host/process.h"
 
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -23,13 +23,16 @@
 
 #define MAX_CPUS 4096
 #define MAX_PORTS 16 /* looked at for the signature */
-#define MAX_GIDS 1024
+/* Tables have up to 1024 entries, filled from below: so many empty ones in a row are taken for the
+ * end. */
+#define MAX_EMPTY_GIDS 16
 #define BPS_PER_GBPS 1000000000.0
 #define BPS_PER_MBPS 1000000u
 #define UUID_LENGTH 36
 
 /* The first line of a small file, without its newline. False if it cannot be read. */
-static bool read_line(char *ret, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static bool read_line(char *ret, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 static bool read_line(char *ret, size_t size, const char *format, ...)
 {
 	char path[PATH_MAX];
@@ -102,7 +105,10 @@ static uint64_t parse_speed_bps(const char *text)
 
 static void find_netdev(const char *path, uint64_t port_num, struct sysfs_port *ret)
 {
-	/* Of all GIDs of a port the first names its own network device; others may be of VLANs on it. */
+	/*
+	 * Of all GIDs of a port the first names its own network device; others may be of VLANs on
+	 * it.
+	 */
 	if (read_line(ret->netdev, sizeof(ret->netdev), "%s/ports/%llu/gid_attrs/ndevs/0", path,
 		      (unsigned long long)port_num)) {
 		return;
@@ -139,11 +145,12 @@ bool sysfs_port(const char *root, const char *device, uint64_t port_num, struct 
 	}
 	find_netdev(path, port_num, ret);
 	find_driver(path, ret);
-	if (is_component(ret->netdev) && read_line(text, sizeof(text), "%s/sys/class/net/%s/speed", root, ret->netdev)) {
+	if (is_component(ret->netdev) &&
+	    read_line(text, sizeof(text), "%s/sys/class/net/%s/speed", root, ret->netdev)) {
 		ret->link_rate_bps = parse_speed_bps(text);
 	}
-	if (ret->link_rate_bps == 0 &&
-	    read_line(text, sizeof(text), "%s/ports/%llu/rate", path, (unsigned long long)port_num)) {
+	if (ret->link_rate_bps == 0 && read_line(text, sizeof(text), "%s/ports/%llu/rate", path,
+						 (unsigned long long)port_num)) {
 		ret->link_rate_bps = parse_rate_bps(text);
 	}
 	return true;
@@ -163,7 +170,10 @@ int sysfs_numa_node(const char *root, const char *device)
 	return end == text || *end != '\0' || node < 0 || node > INT_MAX ? -1 : (int)node;
 }
 
-/* Calls add(arg, n) for each number of "0-3,8,10-11"; stops at what it cannot read or above the limit. */
+/*
+ * Calls add(arg, n) for each number of "0-3,8,10-11"; stops at what it cannot read or above the
+ * limit.
+ */
 static void each_of_list(const char *list, void (*add)(void *arg, unsigned number), void *arg)
 {
 	while (isdigit((unsigned char)*list)) {
@@ -234,7 +244,8 @@ unsigned sysfs_node_cpus(const char *root, int node, int *cpus, unsigned max)
 	};
 	char list[4096];
 
-	if (node >= 0 && read_line(list, sizeof(list), "%s/sys/devices/system/node/node%d/cpulist", root, node)) {
+	if (node >= 0 && read_line(list, sizeof(list), "%s/sys/devices/system/node/node%d/cpulist",
+				   root, node)) {
 		each_of_list(list, add_cpu, &choice);
 	}
 	return choice.count;
@@ -245,7 +256,8 @@ void sysfs_boot_id(const char *root, char *ret)
 	char text[64];
 
 	ret[0] = '\0';
-	if (read_line(text, sizeof(text), "%s/proc/sys/kernel/random/boot_id", root) && strlen(text) == UUID_LENGTH) {
+	if (read_line(text, sizeof(text), "%s/proc/sys/kernel/random/boot_id", root) &&
+	    strlen(text) == UUID_LENGTH) {
 		memcpy(ret, text, UUID_LENGTH + 1);
 	}
 }
@@ -284,13 +296,15 @@ static uint64_t hash_gids(uint64_t hash, const char *port_path)
 	char gid[64];
 	char name[64];
 
-	for (unsigned i = 0; i < MAX_GIDS; i++) {
+	for (unsigned i = 0, empty = 0; empty < MAX_EMPTY_GIDS; i++) {
 		if (!read_line(gid, sizeof(gid), "%s/gids/%u", port_path, i)) {
 			break;
 		}
 		if (is_empty_gid(gid)) {
+			empty++;
 			continue;
 		}
+		empty = 0;
 		hash = prng_hash(gid, hash + i);
 		snprintf(name, sizeof(name), "gid_attrs/types/%u", i);
 		hash = hash_file(hash, port_path, name);
@@ -337,7 +351,8 @@ uint64_t sysfs_vlan(const char *netdev)
 	struct vlan_ioctl_args args = { .cmd = GET_VLAN_VID_CMD };
 	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	if (fd < 0 || !is_component(netdev) || !text_copy(args.device1, sizeof(args.device1), netdev)) {
+	if (fd < 0 || !is_component(netdev) ||
+	    !text_copy(args.device1, sizeof(args.device1), netdev)) {
 		return 0;
 	}
 	return ioctl(fd, SIOCGIFVLAN, &args) == 0 && args.u.VID > 0 ? (uint64_t)args.u.VID : 0;

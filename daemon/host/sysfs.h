@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Facts below a root path ("" in production, a directory in tests): never blocks longer than a file read. A fact that cannot be
- * read is said to be unknown, never guessed. Any thread.
+ * Facts below a root path ("" in production, a directory in tests): never blocks longer than a file
+ * read. A fact that cannot be read is said to be unknown, never guessed. Any thread.
  */
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct sysfs_port {
-	uint64_t link_rate_bps; /* of the netdev's speed for RoCE, else of ports/N/rate; 0 = unknown */
+	uint64_t link_rate_bps; /* of the netdev for RoCE, else of ports/N/rate; 0 = unknown */
 	char driver[64]; /* "mlx5_core", "rdma_rxe"; "" = unknown */
 	char netdev[64]; /* of RoCE and soft devices; "" = unknown or none */
 };
@@ -28,8 +28,9 @@ unsigned sysfs_node_cpus(const char *root, int node, int *cpus, unsigned max);
 void sysfs_boot_id(const char *root, char *ret);
 
 /*
- * A hash of what sysfs tells of a device (identity, firmware, ports, states, LIDs, rates, GIDs, their network devices):
- * while it stays the same a verbs context need not be opened to know what it would say. 0 when the device is not in sysfs.
+ * A hash of what sysfs tells of a device (identity, firmware, ports, states, LIDs, rates, GIDs,
+ * their network devices): while it stays the same a verbs context need not be opened to know what
+ * it would say. 0 when the device is not in sysfs.
  */
 uint64_t sysfs_signature(const char *root, const char *device);
 /* The VLAN id of a network device, 0 = none or unknown. Asks the kernel; needs no privilege. */

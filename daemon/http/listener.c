@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "http/listener.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "http/exchange.h"
 #include "util/clock.h"
 #include "util/list.h"
 #include "util/log.h"
@@ -27,6 +28,7 @@ struct listener {
 	sd_event_source *turn; /* libmicrohttpd wants to run again */
 	sd_event_source *deadline;
 	struct list clients;
+	bool has_closed; /* a connection, in this run */
 };
 
 /* One connection. */
@@ -35,27 +37,7 @@ struct client {
 	struct listener *listener;
 	int fd;
 	uint64_t deadline_mono_ns;
-	struct exchange *exchange; /* the one that waits for its answer, or NULL */
-};
-
-enum exchange_state {
-	EXCHANGE_READING,
-	EXCHANGE_HANDLING, /* inside the handler */
-	EXCHANGE_WAITING, /* suspended */
-	EXCHANGE_ANSWERED, /* the response is there, not yet queued */
-	EXCHANGE_SENDING,
-};
-
-struct exchange {
-	struct listener *listener;
-	struct client *client;
-	struct MHD_Connection *connection;
-	enum exchange_state state;
-	bool is_begun;
-	unsigned target_status;
-	const char *target_problem; /* static; NULL: the target is fine */
-	struct request request;
-	struct response response;
+	struct exchange *exchange; /* the request under way, or NULL */
 };
 
 static struct client *client_of(struct MHD_Connection *connection)
@@ -95,17 +77,58 @@ static void set_deadline(struct client *client, uint64_t timeout_ns)
 	arm_deadline(client->listener);
 }
 
+/* What it did not read yet is thrown away, or the kernel would go on sending it. libmicrohttpd
+ * finds the end and closes. */
+static void cut_off(struct client *client)
+{
+	struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
+
+	setsockopt(client->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	shutdown(client->fd, SHUT_RDWR);
+}
+
+/*
+ * An end that came together with the last bytes is one edge, and libmicrohttpd forgets it: the
+ * connection would hold its place up to the deadline. Who still waits for an answer may have closed
+ * the other direction.
+ */
+static void end_gone(struct listener *listener)
+{
+	struct client *client;
+
+	list_each(client, &listener->clients, link) {
+		struct pollfd poll_fd = { .fd = client->fd, .events = POLLRDHUP };
+		int unread_bytes = 0;
+
+		if (client->exchange && client->exchange->state != EXCHANGE_READING) {
+			continue;
+		}
+		if (poll(&poll_fd, 1, 0) == 1 && ioctl(client->fd, FIONREAD, &unread_bytes) == 0 &&
+		    unread_bytes == 0) {
+			shutdown(client->fd, SHUT_RDWR); /* what is on its way still arrives */
+		}
+	}
+}
+
 /* Its epoll is edge-triggered: what a run leaves undone is known by MHD_get_timeout alone. */
 static void run(struct listener *listener)
 {
-	MHD_UNSIGNED_LONG_LONG timeout_ms;
+	MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
+	bool has_timeout;
 
+	listener->has_closed = false;
 	MHD_run(listener->daemon);
-	if (MHD_get_timeout(listener->daemon, &timeout_ms) == MHD_YES) {
-		arm(listener->turn, clock_mono_ns() + timeout_ms * 1000000);
-	} else {
-		arm(listener->turn, CLOCK_NEVER);
+	has_timeout = MHD_get_timeout(listener->daemon, &timeout_ms) == MHD_YES;
+	if (!has_timeout || timeout_ms > 0) {
+		end_gone(listener);
 	}
+	/* With all places taken it stops listening, and begins again not when one is free but when
+	 * it is run the next time. */
+	if (listener->has_closed) {
+		has_timeout = true;
+		timeout_ms = 0;
+	}
+	arm(listener->turn, has_timeout ? clock_mono_ns() + timeout_ms * 1000000 : CLOCK_NEVER);
 }
 
 static int on_readable(sd_event_source *source, int fd, uint32_t events, void *arg)
@@ -142,7 +165,7 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *arg)
 				"this takes too long; it may still come to its end, GET /v1/status tells");
 			listener_answer(exchange, &response);
 		} else {
-			shutdown(client->fd, SHUT_RDWR);
+			cut_off(client);
 		}
 	}
 	arm_deadline(listener);
@@ -152,132 +175,31 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *arg)
 
 /* --- requests --- */
 
-static enum request_origin origin_of(const struct listener *listener,
-				     struct MHD_Connection *connection)
-{
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	const struct sockaddr *address = info ? info->client_addr : NULL;
-	const struct in6_addr *v6;
-	bool is_local = false;
-
-	if (listener->options.is_admin) {
-		return REQUEST_ADMIN;
-	}
-	if (!address) {
-		return REQUEST_REMOTE;
-	}
-	switch (address->sa_family) {
-	case AF_INET:
-		is_local = ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 ==
-			   127;
-		break;
-	case AF_INET6:
-		v6 = &((const struct sockaddr_in6 *)address)->sin6_addr;
-		is_local = IN6_IS_ADDR_LOOPBACK(v6) ||
-			   (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
-		break;
-	case AF_UNIX:
-		is_local = true;
-		break;
-	default:
-		break;
-	}
-	return is_local ? REQUEST_LOCAL : REQUEST_REMOTE;
-}
-
-/* The first that is told of a request: its target before anything is decoded or cut at a NUL. */
+/* The first that is told of a request. */
 static void *begin_exchange(void *arg, const char *target, struct MHD_Connection *connection)
 {
-	struct exchange *exchange = memory_new(sizeof(*exchange));
+	struct listener *listener = arg;
+	struct client *client = client_of(connection);
+	struct exchange *exchange =
+		exchange_new(connection, client, listener->options.is_admin, target);
 
-	exchange->listener = arg;
-	exchange->client = client_of(connection);
-	exchange->connection = connection;
-	exchange->request.origin = origin_of(arg, connection);
-	exchange->target_problem =
-		request_read_target(&exchange->request, target, &exchange->target_status);
+	if (client) {
+		client->exchange = exchange;
+	}
 	return exchange;
 }
 
-static enum MHD_Result add_header(void *arg, enum MHD_ValueKind kind, const char *name,
-				  const char *value)
+static enum MHD_Result answer(struct listener *listener, struct exchange *exchange)
 {
-	request_add_header(arg, name, value);
-	return MHD_YES;
+	set_deadline(exchange->client, listener->options.answer_timeout_ns);
+	return exchange_send(exchange);
 }
 
-static void add(struct MHD_Response *answer, const char *name, const char *value)
+static enum MHD_Result handle(struct listener *listener, struct exchange *exchange)
 {
-	if (value && value[0]) {
-		MHD_add_response_header(answer, name, value);
-	}
-}
-
-static enum MHD_Result send_answer(struct exchange *exchange)
-{
-	static const char policy[] =
-		"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
-		"frame-ancestors 'none'";
-	struct response *response = &exchange->response;
-	size_t length = response->body.length;
-	struct MHD_Response *answer;
-	enum MHD_Result result;
-	char number[16];
-
-	/* The buffer goes over to the answer. */
-	answer =
-		MHD_create_response_from_buffer(length, response->body.data, MHD_RESPMEM_MUST_FREE);
-	if (!answer) {
-		return MHD_NO;
-	}
-	response->body = TEXT_INIT;
-	add(answer, MHD_HTTP_HEADER_CONTENT_TYPE, response->content_type);
-	add(answer, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-	add(answer, "X-Content-Type-Options", "nosniff");
-	add(answer, "Content-Security-Policy", policy);
-	add(answer, "Referrer-Policy", "no-referrer");
-	add(answer, MHD_HTTP_HEADER_LOCATION, response->location);
-	add(answer, MHD_HTTP_HEADER_ALLOW, response->allow);
-	if (response->retry_after_s > 0) {
-		snprintf(number, sizeof(number), "%u", response->retry_after_s);
-		add(answer, MHD_HTTP_HEADER_RETRY_AFTER, number);
-	}
-	if (response->must_close) {
-		add(answer, MHD_HTTP_HEADER_CONNECTION, "close");
-	}
-	exchange->state = EXCHANGE_SENDING;
-	set_deadline(exchange->client, exchange->listener->options.answer_timeout_ns);
-	result = MHD_queue_response(exchange->connection, response->status, answer);
-	MHD_destroy_response(answer);
-	return result;
-}
-
-/* Before any body is read. False: the exchange has its answer already. */
-static bool check_head(struct exchange *exchange, const char *method, const char *version)
-{
-	struct request *request = &exchange->request;
-
-	/* A method that does not fit is none of ours. */
-	if (!text_copy(request->method, sizeof(request->method), method)) {
-		text_copy(request->method, sizeof(request->method), "-");
-	}
-	request->is_http_1_0 = strcmp(version, "HTTP/1.0") == 0;
-	MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, add_header, request);
-	if (exchange->target_problem) {
-		response_problem(&exchange->response, exchange->target_status, "target", NULL, "%s",
-				 exchange->target_problem);
-		return false;
-	}
-	return request_check_headers(request, &exchange->response);
-}
-
-static enum MHD_Result handle(struct exchange *exchange)
-{
-	const struct listener_options *options = &exchange->listener->options;
+	const struct listener_options *options = &listener->options;
 
 	exchange->state = EXCHANGE_HANDLING;
-	exchange->client->exchange = exchange;
 	set_deadline(exchange->client, options->answer_timeout_ns);
 	if (options->handle(options->arg, exchange, &exchange->request, &exchange->response)) {
 		exchange->state = EXCHANGE_ANSWERED;
@@ -289,7 +211,7 @@ static enum MHD_Result handle(struct exchange *exchange)
 		exchange->response.must_close = true;
 	}
 	if (exchange->state == EXCHANGE_ANSWERED) {
-		return send_answer(exchange);
+		return answer(listener, exchange);
 	}
 	exchange->state = EXCHANGE_WAITING;
 	MHD_suspend_connection(exchange->connection);
@@ -300,6 +222,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_bytes, void **context)
 {
+	struct listener *listener = arg;
 	struct exchange *exchange = *context;
 
 	if (!exchange || !exchange->client) {
@@ -307,12 +230,14 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	}
 	if (!exchange->is_begun) {
 		exchange->is_begun = true;
-		return check_head(exchange, method, version) ? MHD_YES : send_answer(exchange);
+		return exchange_check_head(exchange, method, version) ? MHD_YES
+								      : answer(listener, exchange);
 	}
 	if (*upload_bytes > 0) {
 		return MHD_NO; /* a body that was not announced */
 	}
-	return exchange->state == EXCHANGE_ANSWERED ? send_answer(exchange) : handle(exchange);
+	return exchange->state == EXCHANGE_ANSWERED ? answer(listener, exchange)
+						    : handle(listener, exchange);
 }
 
 static void on_completed(void *arg, struct MHD_Connection *connection, void **context,
@@ -331,8 +256,7 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **co
 		exchange->client->exchange = NULL;
 		set_deadline(exchange->client, listener->options.request_timeout_ns);
 	}
-	response_done(&exchange->response);
-	free(exchange);
+	exchange_free(exchange);
 	*context = NULL;
 }
 
@@ -353,6 +277,7 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 		set_deadline(client, listener->options.request_timeout_ns);
 	} else if (client) {
 		list_remove(&client->link);
+		listener->has_closed = true;
 		free(client);
 		*context = NULL;
 	}
@@ -360,7 +285,7 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 
 void listener_answer(struct exchange *exchange, struct response *response)
 {
-	struct listener *listener = exchange->listener;
+	struct listener *listener = exchange->client->listener;
 	bool must_close = exchange->response.must_close || response->must_close;
 
 	assert(exchange->state == EXCHANGE_HANDLING || exchange->state == EXCHANGE_WAITING);
@@ -470,6 +395,8 @@ void listener_free(struct listener *listener)
 	if (!listener) {
 		return;
 	}
+	/* Its descriptor is closed by MHD_stop_daemon: the loop lets go of it before. */
+	sd_event_source_disable_unref(listener->io);
 	if (listener->daemon) {
 		resume_all(listener);
 		/* One run takes them up again, the next sends. */
@@ -477,7 +404,6 @@ void listener_free(struct listener *listener)
 		MHD_run(listener->daemon);
 		MHD_stop_daemon(listener->daemon);
 	}
-	sd_event_source_disable_unref(listener->io);
 	sd_event_source_disable_unref(listener->turn);
 	sd_event_source_disable_unref(listener->deadline);
 	free(listener);

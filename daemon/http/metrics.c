@@ -340,3 +340,46 @@ size_t metrics_series(const struct metrics *metrics)
 {
 	return metrics->written;
 }
+
+static json_t *write_last_operations(const struct pair_series *pair)
+{
+	static const char *const keys[QUANTILES] = { "p50_ns", "p99_ns", "p99.9_ns" };
+	json_t *list = json_array();
+
+	for (int kind = 0; kind < OPERATION_SUPPORTED; kind++) {
+		const struct last_series *series = &pair->operations[kind];
+		json_t *object;
+
+		if (!series->has_rates) {
+			continue;
+		}
+		object = json_object();
+		json_set_string(object, "operation", operation_names[kind]);
+		json_set_real(object, "bandwidth_bps", series->bandwidth_bytes_per_s * 8);
+		json_set_real(object, "ops_per_s", series->operations_per_s);
+		for (size_t i = 0; i < QUANTILES; i++) {
+			json_set_u64(object, keys[i],
+				     series->quantile_ns[i] ? series->quantile_ns[i] : UINT64_MAX);
+		}
+		json_array_append_new(list, object);
+	}
+	return list;
+}
+
+json_t *metrics_last(const struct metrics *metrics)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < metrics->pair_count; i++) {
+		const struct pair_series *pair = &metrics->pairs[i];
+		json_t *object = json_object();
+
+		json_set_string(object, "scenario", pair->scenario);
+		json_set_string(object, "peer", pair->peer);
+		json_set_string(object, "verdict", verdict_names[pair->verdict]);
+		json_set_time(object, "ended_at", pair->ended_real_ns);
+		json_set_take(object, "operations", write_last_operations(pair));
+		json_array_append_new(list, object);
+	}
+	return list;
+}

@@ -13,6 +13,7 @@
 
 #include "config/config.h"
 #include "model/run.h"
+#include "util/json.h"
 #include "util/text.h"
 
 #define METRICS_SERIES_BUDGET 2000
@@ -54,6 +55,9 @@ void metrics_free(struct metrics *metrics);
 void metrics_configure(struct metrics *metrics, const struct config *config);
 /* A run that is done and judged. */
 void metrics_observe(struct metrics *metrics, const struct run *run);
+/* The last run with each peer, as people read it: an array of {scenario, peer, verdict, ended_at,
+ * operations: [{operation, bandwidth_bps, ...}]}. */
+json_t *metrics_last(const struct metrics *metrics);
 /* One answered request; route: of the table, or "other". */
 void metrics_count_request(struct metrics *metrics, const char *route, unsigned status);
 /* Everything, text format 0.0.4. */

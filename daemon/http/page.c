@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "http/page.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,53 +55,63 @@ static const json_t *worst_last(const json_t *scenarios, size_t *ret_run, size_t
 	return worst;
 }
 
-static void write_headline(const struct page_content *content, struct text *out)
+/* What the scenarios' last runs come to, in one line and a reason. */
+static void write_verdict_line(const struct page_content *content, struct text *out)
 {
-	const json_t *config = json_object_get(content->status, "config");
-	const char *state = html_word(content->status, "state");
-	const char *first = "No run yet";
-	const char *mood = "calm";
 	size_t scenarios = json_array_size(content->scenarios);
 	size_t bad;
 	size_t run;
 	const json_t *worst = worst_last(content->scenarios, &run, &bad);
 	const json_t *finding = json_object_get(worst, "first_finding");
-	char line[200];
-	char second[600] = "";
+	_cleanup_text_ struct text first = TEXT_INIT;
+	_cleanup_text_ struct text second = TEXT_INIT;
+	const char *mood = "calm";
+
+	if (worst) {
+		mood = html_mood(html_word(worst, "verdict"));
+		for (const char *c = html_word(worst, "verdict"); *c; c++) {
+			text_format(&first, "%c", toupper((unsigned char)*c));
+		}
+		text_format(&first, ": %s", html_word(worst, "scenario"));
+		if (bad > 1) {
+			text_format(&first, ", and %zu more did not pass", bad - 1);
+		}
+		if (json_is_object(finding)) {
+			text_format(&second, "%s: %s", html_word(finding, "code"),
+				    html_word(finding, "text"));
+		}
+	} else if (run > 0) {
+		mood = "good";
+		if (run == scenarios) {
+			text_add(&first, "Every scenario passed when it last ran");
+		} else {
+			text_format(&first, "%zu of %zu scenarios ran, all passed", run, scenarios);
+		}
+	} else if (scenarios > 0) {
+		text_add(&first, "No run yet");
+		text_format(&second, "Start one with: rdmatestctl run %s",
+			    html_word(json_array_get(content->scenarios, 0), "name"));
+	} else {
+		text_add(&first, "No scenario is configured");
+		text_format(&second,
+			    "The main file is %s; the shipped scenarios can be included there.",
+			    html_word(json_object_get(content->status, "config"), "path"));
+	}
+	add_headline(out, mood, first.data, second.data ? second.data : "");
+}
+
+static void write_headline(const struct page_content *content, struct text *out)
+{
+	const json_t *config = json_object_get(content->status, "config");
+	const char *state = html_word(content->status, "state");
+	_cleanup_text_ struct text line = TEXT_INIT;
 
 	if (strcmp(state, "running") != 0) {
-		snprintf(line, sizeof(line), "The daemon is %s", state);
-		add_headline(out, "warn", line, "");
+		text_format(&line, "The daemon is %s", state[0] ? state : "in an unknown state");
+		add_headline(out, "warn", line.data, "");
 		return;
 	}
-	if (worst) {
-		const char *verdict = html_word(worst, "verdict");
-
-		snprintf(line, sizeof(line), "%s: %s%s", html_word(worst, "scenario"), verdict,
-			 bad > 1 ? ", and it is not the only one" : "");
-		first = line;
-		mood = html_mood(verdict);
-		snprintf(second, sizeof(second), "%s%s%s", html_word(finding, "code"),
-			 finding && !json_is_null(finding) ? ": " : "", html_word(finding, "text"));
-	} else if (run > 0) {
-		if (run == scenarios) {
-			snprintf(line, sizeof(line), "Every scenario passed when it last ran");
-		} else {
-			snprintf(line, sizeof(line), "%zu of %zu scenarios ran, all passed", run,
-				 scenarios);
-		}
-		first = line;
-		mood = "good";
-	} else if (scenarios == 0) {
-		snprintf(
-			second, sizeof(second),
-			"No scenario is configured. The main file is %s; the shipped ones can be included there.",
-			html_word(config, "path"));
-	} else {
-		snprintf(second, sizeof(second), "Start one with: rdmatestctl run %s",
-			 html_word(json_array_get(content->scenarios, 0), "name"));
-	}
-	add_headline(out, mood, first, second);
+	write_verdict_line(content, out);
 	if (!json_is_true(json_object_get(config, "is_last_reload_ok"))) {
 		add_headline(
 			out, "warn", "The last reload was refused",
@@ -128,20 +139,22 @@ static void add_tile(struct text *out, const char *title, const char *value, con
 
 static void tile_of_verdicts(const json_t *runs, struct text *out)
 {
-	static const char *const order[] = { "fail",	    "error",	"inconclusive",
-					     "unsupported", "degraded", "pass" };
+	static const char *const order[] = { "fail", "error", "inconclusive", "unsupported",
+					     "degraded" };
 	const json_t *verdicts = json_object_get(runs, "verdicts");
-	_cleanup_text_ struct text value = TEXT_INIT;
-	char note[80];
+	_cleanup_text_ struct text note = TEXT_INIT;
+	char value[80];
 
+	snprintf(value, sizeof(value), "%lld of %lld pass", html_number(verdicts, "pass"),
+		 html_number(runs, "kept"));
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		if (html_number(verdicts, order[i]) > 0) {
-			text_format(&value, "%s%lld %s", value.length ? ", " : "",
+			text_format(&note, "%s%lld %s", note.length ? ", " : "",
 				    html_number(verdicts, order[i]), order[i]);
 		}
 	}
-	snprintf(note, sizeof(note), "of %lld kept", html_number(runs, "kept"));
-	add_tile(out, "Results", value.length ? value.data : "none yet", note);
+	add_tile(out, "Runs kept", html_number(runs, "kept") ? value : "none yet",
+		 note.length ? note.data : "no other verdict");
 }
 
 static void write_tiles(const struct page_content *content, struct text *out)
@@ -162,7 +175,7 @@ static void write_tiles(const struct page_content *content, struct text *out)
 	html_add_duration(&when, next, "in_ns");
 	snprintf(note, sizeof(note), "in %s", when.data ? when.data : "");
 	add_tile(out, "Next by schedule", when.data ? html_word(next, "scenario") : "nothing",
-		 when.data ? note : "scenarios start by hand");
+		 when.data ? note : "no start by time is due");
 	snprintf(value, sizeof(value), "%lld up", html_number(peers, "up"));
 	snprintf(note, sizeof(note), "%lld connecting, %lld down", html_number(peers, "connecting"),
 		 html_number(peers, "down"));
@@ -212,6 +225,7 @@ static const struct {
 	{ "headline", write_headline },
 	{ "tiles", write_tiles },
 	{ "scenarios", page_tables_scenarios },
+	{ "last", page_tables_last },
 	{ "runs", page_tables_runs },
 	{ "peers", page_tables_peers },
 	{ "ports", page_tables_ports },

@@ -16,5 +16,6 @@ struct page_content {
 	const json_t *peers;
 	const json_t *scenarios;
 	const json_t *runs; /* newest first */
+	const json_t *last; /* metrics_last */
 };
 void page_write(const struct page_content *content, struct text *out);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "http/page_tables.h"
 
+#include <string.h>
+
 #include "http/html.h"
 #include "util/units.h"
 
@@ -19,6 +21,42 @@ static void begin_table(struct text *out, const char *const *columns)
 	text_add(out, "</tr></thead>\n<tbody>\n");
 }
 
+static const char *state_of(const json_t *row)
+{
+	return html_word(row, "state");
+}
+
+static const char *verdict_of(const json_t *row)
+{
+	return html_word(row, "verdict");
+}
+
+static const char *last_verdict_of(const json_t *row)
+{
+	return html_word(json_object_get(row, "last"), "verdict");
+}
+
+/* The same rows, those first that someone should look at. New reference. */
+static json_t *bad_first(const json_t *rows, const char *(*word_of)(const json_t *row))
+{
+	json_t *sorted = json_array();
+
+	for (unsigned pass = 0; pass < 2; pass++) {
+		json_t *row;
+		size_t i;
+
+		json_array_foreach(rows, i, row) {
+			const char *mood = html_mood(word_of(row));
+			bool is_bad = strcmp(mood, "bad") == 0 || strcmp(mood, "warn") == 0;
+
+			if (is_bad == (pass == 0)) {
+				json_array_append(sorted, row);
+			}
+		}
+	}
+	return sorted;
+}
+
 static void end_table(struct text *out)
 {
 	text_add(out, "</tbody></table></div>");
@@ -32,12 +70,14 @@ static void add_empty(struct text *out, const char *sentence)
 static void add_schedule(struct text *out, const json_t *scenario)
 {
 	const json_t *schedule = json_object_get(scenario, "schedule");
+	char every[UNITS_SIZE];
 
 	if (!json_is_true(json_object_get(scenario, "is_enabled"))) {
 		text_add(out, "disabled");
 	} else if (json_is_integer(json_object_get(schedule, "every_ns"))) {
-		text_add(out, "every ");
-		html_add_duration(out, schedule, "every_ns");
+		text_format(out, "every %s",
+			    units_write_duration((uint64_t)html_number(schedule, "every_ns"),
+						 every));
 		text_add(out, json_is_true(json_object_get(schedule, "is_at_startup"))
 				      ? ", at startup"
 				      : "");
@@ -61,6 +101,7 @@ void page_tables_scenarios(const struct page_content *content, struct text *out)
 {
 	static const char *const columns[] = { "Last verdict", "Scenario", "Starts",
 					       "#Last ran",    "#Next in", NULL };
+	_cleanup_json_ json_t *rows = bad_first(content->scenarios, last_verdict_of);
 	const json_t *scenario;
 	size_t i;
 
@@ -69,7 +110,7 @@ void page_tables_scenarios(const struct page_content *content, struct text *out)
 		return;
 	}
 	begin_table(out, columns);
-	json_array_foreach(content->scenarios, i, scenario) {
+	json_array_foreach(rows, i, scenario) {
 		const json_t *last = json_object_get(scenario, "last");
 		const char *verdict = html_word(last, "verdict");
 
@@ -140,6 +181,86 @@ void page_tables_runs(const struct page_content *content, struct text *out)
 	end_table(out);
 }
 
+/* A number for people, or a dash where there is none. */
+static void add_real(struct text *out, const json_t *object, const char *key,
+		     const char *(*format)(double value, char *buf))
+{
+	const json_t *value = json_object_get(object, key);
+	char buf[UNITS_SIZE];
+
+	text_add(out, json_is_number(value) ? format(json_number_value(value), buf) : "–");
+}
+
+static void add_latency(struct text *out, const json_t *operation, const char *key)
+{
+	text_add(out, "<td class=\"number\">");
+	if (json_is_integer(json_object_get(operation, key))) {
+		html_add_duration(out, operation, key);
+	} else {
+		text_add(out, "<span class=\"quiet\" title=\"too few samples\">–</span>");
+	}
+	text_add(out, "</td>");
+}
+
+/* The cells of one operation, those that all operations of a pair share in the first row alone. */
+static void write_last_row(const struct page_content *content, const json_t *pair,
+			   const json_t *operation, size_t index, size_t count, struct text *out)
+{
+	text_add(out, index ? "<tr class=\"more\">" : "<tr>");
+	if (index == 0) {
+		text_format(out, "<td class=\"short\" rowspan=\"%zu\">", count);
+		html_add_mark(out, html_word(pair, "verdict"));
+		text_format(out, "</td><th scope=\"rowgroup\" rowspan=\"%zu\">", count);
+		html_add(out, html_word(pair, "scenario"));
+		text_format(out, "</th><td class=\"short\" rowspan=\"%zu\">", count);
+		html_add(out, html_word(pair, "peer"));
+		text_format(out, "</td><td class=\"number\" rowspan=\"%zu\">", count);
+		html_add_ago(out, html_word(content->status, "now"), pair, "ended_at");
+		text_add(out, "</td>");
+	}
+	if (!operation) {
+		text_add(out, "<td colspan=\"6\" class=\"quiet\">nothing was measured</td></tr>\n");
+		return;
+	}
+	text_add(out, "<td class=\"short\">");
+	html_add(out, html_word(operation, "operation"));
+	text_add(out, "</td><td class=\"number\">");
+	add_real(out, operation, "bandwidth_bps", units_format_rate);
+	text_add(out, "</td><td class=\"number\">");
+	add_real(out, operation, "ops_per_s", units_format_ops_rate);
+	text_add(out, "</td>");
+	add_latency(out, operation, "p50_ns");
+	add_latency(out, operation, "p99_ns");
+	add_latency(out, operation, "p99.9_ns");
+	text_add(out, "</tr>\n");
+}
+
+void page_tables_last(const struct page_content *content, struct text *out)
+{
+	static const char *const columns[] = { "Verdict",   "Scenario",	  "Peer",  "#When",
+					       "Operation", "#Bandwidth", "#Rate", "#p50",
+					       "#p99",	    "#p99.9",	  NULL };
+	_cleanup_json_ json_t *rows = bad_first(content->last, verdict_of);
+	const json_t *pair;
+	size_t i;
+
+	if (json_array_size(content->last) == 0) {
+		add_empty(out, "Nothing was measured since the daemon started.");
+		return;
+	}
+	begin_table(out, columns);
+	json_array_foreach(rows, i, pair) {
+		const json_t *operations = json_object_get(pair, "operations");
+		size_t count = json_array_size(operations);
+
+		for (size_t k = 0; k < (count ? count : 1); k++) {
+			write_last_row(content, pair, json_array_get(operations, k), k,
+				       count ? count : 1, out);
+		}
+	}
+	end_table(out);
+}
+
 static void add_error(struct text *out, const json_t *peer)
 {
 	const char *error = html_word(peer, "error");
@@ -170,6 +291,7 @@ void page_tables_peers(const struct page_content *content, struct text *out)
 {
 	static const char *const columns[] = { "State",	      "Peer",	"Address", "#Since",
 					       "#Round trip", "#Clock", "Version", NULL };
+	_cleanup_json_ json_t *rows = bad_first(content->peers, state_of);
 	const json_t *peer;
 	size_t i;
 
@@ -180,7 +302,7 @@ void page_tables_peers(const struct page_content *content, struct text *out)
 		return;
 	}
 	begin_table(out, columns);
-	json_array_foreach(content->peers, i, peer) {
+	json_array_foreach(rows, i, peer) {
 		bool is_enabled = json_is_true(json_object_get(peer, "is_enabled"));
 
 		text_add(out, "<tr><td class=\"short\">");
@@ -217,6 +339,7 @@ void page_tables_ports(const struct page_content *content, struct text *out)
 {
 	static const char *const columns[] = { "State",	 "Port",     "Link", "#Rate", "#MTU",
 					       "Driver", "Firmware", "GIDs", NULL };
+	_cleanup_json_ json_t *rows = bad_first(content->devices, state_of);
 	const json_t *port;
 	size_t i;
 
@@ -227,7 +350,7 @@ void page_tables_ports(const struct page_content *content, struct text *out)
 		return;
 	}
 	begin_table(out, columns);
-	json_array_foreach(content->devices, i, port) {
+	json_array_foreach(rows, i, port) {
 		const json_t *gids = json_object_get(port, "gids");
 		const json_t *gid;
 		size_t k;

@@ -26,11 +26,13 @@ static bool get_page(const struct routes *routes, const struct request *request,
 	_cleanup_json_ json_t *peers = view->peers(view->arg);
 	_cleanup_json_ json_t *scenarios = view->scenarios(view->arg);
 	_cleanup_json_ json_t *runs = view->runs(view->arg, &query, &is_more);
+	_cleanup_json_ json_t *last = metrics_last(routes->metrics);
 	struct page_content content = { .status = status,
 					.devices = devices,
 					.peers = peers,
 					.scenarios = scenarios,
-					.runs = runs };
+					.runs = runs,
+					.last = last };
 
 	response_text(ret, 200, "text/html; charset=utf-8", "");
 	page_write(&content, &ret->body);

@@ -109,7 +109,8 @@ static bool find_peer(const struct view *view)
 		{ "busy", FINDING_PEER_REFUSED, "the daemon on %s is busy with other runs" },
 	};
 
-	if (view->failure->error.class != ERROR_PEER) {
+	/* A refusal keeps the class of its reason (a limit, say). */
+	if (view->failure->error.class != ERROR_PEER && !is_call(view, "permit") && !is_call(view, "busy")) {
 		return false;
 	}
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {

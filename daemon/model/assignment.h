@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * A decision: one job of one participant, complete in itself. Made by run/plan, sent whole in PREPARE, checked by fleet/permit
- * on arrival. One allocation without pointers: workers never look into a configuration snapshot.
+ * A decision: one job of one participant, complete in itself. Made by run/plan, sent whole in
+ * PREPARE, checked by fleet/permit on arrival. One allocation without pointers: workers never look
+ * into a configuration snapshot.
  */
 
 #include "model/inventory.h"
@@ -28,14 +29,16 @@ struct assignment {
 	int role;
 	struct endpoint initiator;
 	struct endpoint responder;
-	struct workload workload; /* resolved: no auto left but cq.size, traffic_class, max_inline_data, cpu.affinity, run.timeout */
+	struct workload workload; /* resolved: no auto left but cq.size, traffic_class,
+				     max_inline_data, cpu.affinity, run.timeout */
 	uint64_t seed; /* resolved; below 2^63 (JSON) */
 };
 extern const struct schema_field assignment_fields[];
 
 /*
- * For an assignment from a peer, after schema_read: nothing unresolved is left that must not be, names and run id are well formed, the
- * workload holds together (workload_check). 0, or -EINVAL with err (INPUT) about the first problem.
+ * For an assignment from a peer, after schema_read: nothing unresolved is left that must not be,
+ * names and run id are well formed, the workload holds together (workload_check). 0, or -EINVAL
+ * with err (INPUT) about the first problem.
  */
 int assignment_check(const struct assignment *assignment, struct error *err);
 
@@ -66,9 +69,11 @@ struct endpoint_info {
 extern const struct schema_field endpoint_info_fields[];
 
 /*
- * Where things lie in the one registered region, the same on both ends: queue pair i owns [i * stride, (i + 1) * stride); its first
- * half is the source of what it sends and the target of the peer's reads, its second half takes what the peer writes and sends and
- * what our reads fetch. Buffers are "hot": every operation of a queue pair uses offset 0 of its half, as perftest does above 2 KiB.
+ * Where things lie in the one registered region, the same on both ends: queue pair i owns [i *
+ * stride, (i + 1) * stride); its first half is the source of what it sends and the target of the
+ * peer's reads, its second half takes what the peer writes and sends and what our reads fetch.
+ * Buffers are "hot": every operation of a queue pair uses offset 0 of its half, as perftest does
+ * above 2 KiB.
  */
 struct buffer_layout {
 	uint64_t half_bytes; /* largest size, rounded up to 64 */

@@ -5,10 +5,13 @@
  * One line of `expect`, parsed and unit-checked when the file is read:
  *
  *   expr   := [op "."] metric cmp value ["of link_rate"]
- *   metric := "latency." ("p" NUM | max | min | mean) | ("bandwidth" | "ops_rate") "." (mean | min | max) | "errors"
+ *   metric := "latency." ("p" NUM | max | min | mean)
+ *           | ("bandwidth" | "ops_rate") "." (mean | min | max)
+ *           | "errors"
  *   cmp    := <= | < | >= | > | == | !=
  *
- * latency is half the round trip for a ping-pong of write or send, and post to completion otherwise.
+ * latency is half the round trip for a ping-pong of write or send, and post to completion
+ * otherwise.
  */
 
 #include <stdbool.h>
@@ -20,7 +23,13 @@
 #include "util/schema.h"
 
 enum expectation_metric { METRIC_LATENCY, METRIC_BANDWIDTH, METRIC_OPS_RATE, METRIC_ERRORS };
-enum expectation_statistic { STATISTIC_NONE, STATISTIC_PERCENTILE, STATISTIC_MAX, STATISTIC_MIN, STATISTIC_MEAN };
+enum expectation_statistic {
+	STATISTIC_NONE,
+	STATISTIC_PERCENTILE,
+	STATISTIC_MAX,
+	STATISTIC_MIN,
+	STATISTIC_MEAN
+};
 enum expectation_compare { COMPARE_LE, COMPARE_LT, COMPARE_GE, COMPARE_GT, COMPARE_EQ, COMPARE_NE };
 enum expectation_severity { SEVERITY_FAIL, SEVERITY_WARN };
 
@@ -45,9 +54,10 @@ struct expectations {
 	size_t count;
 	struct expectation items[LIMIT_EXPECTATIONS];
 };
-void expectation_parse_list(const struct document_node *node, const struct schema_field *field, const char *place,
-			    void *member, struct schema_context *context);
+void expectation_parse_list(const struct document_node *node, const struct schema_field *field,
+			    const char *place, void *member, struct schema_context *context);
 json_t *expectation_write_list(const struct schema_field *field, const void *member);
-int expectation_read_list(const struct schema_field *field, const json_t *value, void *member, struct error *err);
+int expectation_read_list(const struct schema_field *field, const json_t *value, void *member,
+			  struct error *err);
 
 const char *expectation_compare_name(int compare);

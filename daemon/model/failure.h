@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * The error record of a measurement: what failed first, where and when, on which end; what followed is counted.
+ * The error record of a measurement: what failed first, where and when, on which end; what followed
+ * is counted.
  */
 
 #include <stdint.h>

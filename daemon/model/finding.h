@@ -42,7 +42,9 @@ struct finding_info {
 };
 const struct finding_info *finding_info(enum finding_code code);
 
-/* Adds one unless the same code is there; the most confident first. When full the least confident is dropped. */
-void finding_add(struct findings *findings, enum finding_code code, enum confidence confidence, const char *evidence,
-		 const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Adds one unless the same code is there; the most confident first. When full the least confident
+ * is dropped. */
+void finding_add(struct findings *findings, enum finding_code code, enum confidence confidence,
+		 const char *evidence, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
 json_t *finding_write(const struct findings *findings);

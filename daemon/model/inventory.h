@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * What a node has to offer: told in hello, again when it changes, used by the planner. Plain data, copied freely.
+ * What a node has to offer: told in hello, again when it changes, used by the planner. Plain data,
+ * copied freely.
  */
 
 #include <stdbool.h>
@@ -12,7 +13,13 @@
 #include "model/limits.h"
 #include "util/schema.h"
 
-enum port_state { PORT_STATE_UNKNOWN, PORT_STATE_DOWN, PORT_STATE_INIT, PORT_STATE_ARMED, PORT_STATE_ACTIVE };
+enum port_state {
+	PORT_STATE_UNKNOWN,
+	PORT_STATE_DOWN,
+	PORT_STATE_INIT,
+	PORT_STATE_ARMED,
+	PORT_STATE_ACTIVE
+};
 enum link_layer { LINK_LAYER_UNKNOWN, LINK_LAYER_INFINIBAND, LINK_LAYER_ETHERNET };
 enum gid_type { GID_TYPE_IB, GID_TYPE_ROCE_V1, GID_TYPE_ROCE_V2 };
 
@@ -71,12 +78,14 @@ extern const char *const port_state_names[];
 extern const char *const link_layer_names[];
 extern const char *const gid_type_names[];
 
-const struct port *inventory_port(const struct inventory *inventory, const char *device, uint64_t port_num);
+const struct port *inventory_port(const struct inventory *inventory, const char *device,
+				  uint64_t port_num);
 /*
- * gid_index auto: RoCE v2, an address of a family and subnet that the remote can reach (IPv4-mapped preferred, then global IPv6, compared
- * by longest common prefix with the remote's candidates), never link-local. On InfiniBand: index 0. Picks both ends together.
- * 0 and both indexes, or -ENOENT with err telling what each end has.
+ * gid_index auto: RoCE v2, an address of a family and subnet that the remote can reach (IPv4-mapped
+ * preferred, then global IPv6, compared by longest common prefix with the remote's candidates),
+ * never link-local. On InfiniBand: index 0. Picks both ends together. 0 and both indexes, or
+ * -ENOENT with err telling what each end has.
  */
-int inventory_pick_gids(const struct port *a, uint64_t wish_a, const struct port *b, uint64_t wish_b, uint64_t *ret_a,
-			uint64_t *ret_b, struct error *err);
+int inventory_pick_gids(const struct port *a, uint64_t wish_a, const struct port *b,
+			uint64_t wish_b, uint64_t *ret_a, uint64_t *ret_b, struct error *err);
 const struct gid_entry *inventory_gid(const struct port *port, uint64_t index);

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Labels of nodes and scenarios, and selectors over them: "*", "role=compute", "rack!=r1,role=storage" (comma = and), a list
- * of such (or). `name=` selects by node name. Plain data.
+ * Labels of nodes and scenarios, and selectors over them: "*", "role=compute",
+ * "rack!=r1,role=storage" (comma = and), a list of such (or). `name=` selects by node name. Plain
+ * data.
  */
 
 #include <stdbool.h>
@@ -42,16 +43,19 @@ struct selector {
 
 /* NULL, or a reason that continues `"role==x" ...`. Adds one alternative. */
 const char *labels_selector_parse(const char *string, struct selector *selector);
-bool labels_selector_matches(const struct selector *selector, const char *node_name, const struct labels *labels);
+bool labels_selector_matches(const struct selector *selector, const char *node_name,
+			     const struct labels *labels);
 /* The value of a key or NULL. */
 const char *labels_get(const struct labels *labels, const char *key);
 
 /* Custom functions for schema tables: a map of strings; a string or list of strings. */
-void labels_parse(const struct document_node *node, const struct schema_field *field, const char *place, void *member,
-		  struct schema_context *context);
+void labels_parse(const struct document_node *node, const struct schema_field *field,
+		  const char *place, void *member, struct schema_context *context);
 json_t *labels_write(const struct schema_field *field, const void *member);
-int labels_read(const struct schema_field *field, const json_t *value, void *member, struct error *err);
-void labels_parse_selector(const struct document_node *node, const struct schema_field *field, const char *place,
-			   void *member, struct schema_context *context);
+int labels_read(const struct schema_field *field, const json_t *value, void *member,
+		struct error *err);
+void labels_parse_selector(const struct document_node *node, const struct schema_field *field,
+			   const char *place, void *member, struct schema_context *context);
 json_t *labels_write_selector(const struct schema_field *field, const void *member);
-int labels_read_selector(const struct schema_field *field, const json_t *value, void *member, struct error *err);
+int labels_read_selector(const struct schema_field *field, const json_t *value, void *member,
+			 struct error *err);

@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * Compiled maxima of every resource that a file, a peer or a client can ask for. Configuration may lower them.
+ * Compiled maxima of every resource that a file, a peer or a client can ask for. Configuration may
+ * lower them.
  */
 
 #define LIMIT_NAME 64 /* bytes of a name with its NUL: nodes, scenarios, devices, labels */

@@ -2,16 +2,17 @@
 #pragma once
 
 /*
- * Results: a measurement is one pair of endpoints seen from both ends; a run is all measurements of one execution of a scenario, with
- * context and verdict. Records of schema_version 1 (api/openapi.yaml describes the JSON); always produced, for failed and aborted runs too.
- * Owned by the coordinator until the run is over, then immutable in run/history.
+ * Results: a measurement is one pair of endpoints seen from both ends; a run is all measurements of
+ * one execution of a scenario, with context and verdict. Records of schema_version 1
+ * (api/openapi.yaml describes the JSON); always produced, for failed and aborted runs too. Owned by
+ * the coordinator until the run is over, then immutable in run/history.
  */
 
 #include "model/assignment.h"
-#include "model/scenario.h"
 #include "model/expectation.h"
 #include "model/finding.h"
 #include "model/sample.h"
+#include "model/scenario.h"
 #include "model/verdict.h"
 
 #define RESULT_SCHEMA_VERSION 1
@@ -50,7 +51,7 @@ struct measurement {
 	int64_t started_real_ns;
 	int64_t ended_real_ns;
 	uint64_t accepted_to_first_post_ns; /* 0: never posted */
-	struct steps coordination; /* prepare, connect, start: round trips as the coordinator saw them */
+	struct steps coordination; /* prepare, connect, start: round trips of the coordinator */
 	int verdict;
 	struct failure first_error; /* of both ends and the sessions */
 	struct findings findings;
@@ -86,7 +87,8 @@ struct run *run_new(const struct scenario *scenario);
 void run_free(struct run *run);
 struct measurement *run_add_measurement(struct run *run);
 
-/* The record of the API. New reference. with_histograms: buckets as [lowest_ns, count] pairs, else statistics only. */
+/* The record of the API. New reference. with_histograms: buckets as [lowest_ns, count] pairs, else
+ * statistics only. */
 json_t *run_write(const struct run *run, bool with_histograms);
 /* One line of a list: id, scenario, state, verdict, times, counts, first finding. */
 json_t *run_write_summary(const struct run *run);

@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * What one end of a measurement saw. A sample is one interval, scalars only; the totals travel once, when the job is over.
+ * What one end of a measurement saw. A sample is one interval, scalars only; the totals travel
+ * once, when the job is over.
  */
 
 #include <stdbool.h>
@@ -56,7 +57,7 @@ extern const char *const sample_end_names[];
 
 struct totals {
 	int end; /* enum sample_end */
-	uint64_t window_ns; /* measured: first to last moment of the window, by the calibrated clock */
+	uint64_t window_ns; /* first to last moment of the measured window, calibrated */
 	uint64_t first_post_ns; /* from START to the first post */
 	uint64_t operations;
 	uint64_t bytes;
@@ -82,6 +83,7 @@ struct totals {
 void sample_totals_init(struct totals *totals);
 void sample_totals_done(struct totals *totals);
 json_t *sample_totals_write(const struct totals *totals); /* exchange form, histograms compact */
-int sample_totals_read(const json_t *json, struct totals *ret, struct error *err); /* ret is freed by sample_totals_done also after an error */
+/* ret is freed by sample_totals_done also after an error. */
+int sample_totals_read(const json_t *json, struct totals *ret, struct error *err);
 json_t *sample_progress_write(const struct progress *progress);
 int sample_progress_read(const json_t *json, struct progress *ret, struct error *err);

@@ -94,8 +94,7 @@ static const struct schema_field schedule_fields[] = {
 	  .doc = "From the daemon's start to the first start by time or startup." },
 	LATER("once", "use on: [startup], or start it by hand"),
 	LATER("continuous", "use every"),
-	LATER("missed",
-	      "leave it out: a start that falls into a run of the same scenario is skipped"),
+	LATER("missed", "leave it out: a start that comes while a run goes on waits in the queue"),
 	{ 0 },
 };
 

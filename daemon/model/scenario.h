@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * A scenario: a wish. Plain data, immutable once its file was read; held by reference-counted snapshots (config/).
+ * A scenario: a wish. Plain data, immutable once its file was read; held by reference-counted
+ * snapshots (config/).
  */
 
 #include "model/expectation.h"
@@ -38,7 +39,8 @@ enum topology_type {
 
 struct topology_settings {
 	int type; /* pairs: every from with every to */
-	bool is_directed; /* false: each unordered pair once, initiated by the lexically smaller name */
+	bool is_directed; /* false: each unordered pair once, initiated by the lexically smaller
+			     name */
 	uint64_t max_pairs;
 };
 
@@ -58,7 +60,8 @@ struct scenario {
 extern const struct schema_field scenario_fields[];
 
 /*
- * After schema_parse: fills in what depends on other keys (workload_complete), then checks combinations: those of workload_check, and
- * topology, schedule and expectations. Reports as workload_check does; returns how many problems. config/ calls it for every scenario.
+ * After schema_parse: fills in what depends on other keys (workload_complete), then checks
+ * combinations: those of workload_check, and topology, schedule and expectations. Reports as
+ * workload_check does; returns how many problems. config/ calls it for every scenario.
  */
 unsigned scenario_check(struct scenario *scenario, workload_report_fn report, void *arg);

@@ -99,7 +99,7 @@ static const struct schema_field http_fields[] = {
 	  TEXT_AT(daemon_settings, http_listen),
 	  .fallback = "127.0.0.1:9879",
 	  .doc = "host:port of metrics, health, API and page; [::]:9879 for every address." },
-	LATER("max_connections", "leave it out: it is 32"),
+	LATER("max_connections", "leave it out: it is fixed"),
 	LATER("read_only", "leave it out: what changes something goes through daemon.admin_socket"),
 	LATER("token_file", "use daemon.admin_socket for what changes something"),
 	{ 0 },

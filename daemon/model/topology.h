@@ -28,7 +28,7 @@ struct limit_settings {
 	uint64_t max_pinned_bytes; /* likewise */
 	uint64_t max_concurrent_jobs; /* as responder and initiator together */
 	uint64_t max_duration_ns; /* of one job for a peer */
-	struct selector accept_from; /* whose runs we take part in, by claimed name and known labels */
+	struct selector accept_from; /* whose runs we take part in, by name and known labels */
 };
 
 enum { LOG_NAMES = 4 };

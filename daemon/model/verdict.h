@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * Judgements. A set takes the worst in the order fail > error > inconclusive > unsupported > degraded > pass.
+ * Judgements. A set takes the worst in the order fail > error > inconclusive > unsupported >
+ * degraded > pass.
  */
 
 #include <stdbool.h>
@@ -20,5 +21,6 @@ enum verdict {
 extern const char *const verdict_names[];
 
 enum verdict verdict_worse(enum verdict a, enum verdict b);
-/* Exit status of rdmatestctl run: 0 pass, 1 fail, 3 error, 4 inconclusive, 5 degraded, 6 unsupported. */
+/* Exit status of rdmatestctl run: 0 pass, 1 fail, 3 error, 4 inconclusive, 5 degraded, 6
+ * unsupported. */
 int verdict_exit_status(enum verdict verdict);

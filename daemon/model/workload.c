@@ -10,6 +10,7 @@ const char *const load_model_names[] = { "closed", "open", NULL };
 
 #define S_NS 1000000000ull
 #define DEFAULT_DURATION_NS (10 * S_NS)
+#define ITERATIONS_TIMEOUT_NS (600 * S_NS) /* how long they take is not known before: ten minutes, unless run.timeout says else */
 
 #define QP(member) .offset = offsetof(struct qp_settings, member)
 #define CQ(member) .offset = offsetof(struct cq_settings, member)
@@ -291,7 +292,7 @@ const struct schema_field run_fields[] = {
 	  RUN(timeout_ns),
 	  RANGE(S_NS, 2 * LIMIT_RUN_DURATION_NS),
 	  .fallback = "auto",
-	  .doc = "Of a measurement, connection included; auto: twice warm-up and duration, and 30 s." },
+	  .doc = "Of a measurement, connection included; auto: twice warm-up and duration, and 30 s; with iterations, warm-up and 10 min." },
 	LATER("bytes", "use duration or iterations"),
 	LATER("repeat", "start the scenario again, or give it schedule.every"),
 	LATER("steady_state", "use a longer warmup"),
@@ -368,6 +369,9 @@ uint64_t workload_timeout_ns(const struct workload *workload)
 
 	if (workload->run.timeout_ns != SCHEMA_AUTO) {
 		return workload->run.timeout_ns;
+	}
+	if (workload->run.iterations) {
+		return workload->run.warmup_ns + ITERATIONS_TIMEOUT_NS;
 	}
 	if (expected_ns > LIMIT_RUN_DURATION_NS) {
 		return LIMIT_RUN_DURATION_NS;

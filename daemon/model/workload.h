@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * What runs between two endpoints, as the scenario wishes it: queue pairs, completion queue, operations, load, run
- * length. Plain data without pointers; tables describe how it is written. Where a field may be `auto`, the planner
- * resolves it (run/plan) and the resolved value stands in the result.
+ * What runs between two endpoints, as the scenario wishes it: queue pairs, completion queue,
+ * operations, load, run length. Plain data without pointers; tables describe how it is written.
+ * Where a field may be `auto`, the planner resolves it (run/plan) and the resolved value stands in
+ * the result.
  */
 
 #include <stdbool.h>
@@ -45,7 +46,8 @@ struct qp_settings {
 	uint64_t rnr_retry; /* 7 = infinite */
 	uint64_t min_rnr_timer;
 	uint64_t max_rd_atomic; /* auto = smaller of our initiator and the peer's responder limit */
-	uint64_t max_inline_data; /* bytes; auto = 220 or the largest inlined size, within the device's limit */
+	uint64_t max_inline_data; /* bytes; auto = 220 or the largest inlined size, within the
+				     device's limit */
 	uint64_t max_send_wr;
 	uint64_t max_recv_wr;
 };
@@ -74,10 +76,12 @@ struct workload_settings {
 struct run_settings {
 	uint64_t warmup_ns;
 	uint64_t duration_ns; /* 0 when iterations are given */
-	uint64_t iterations; /* operations after the warm-up, over all queue pairs; 0 when a duration is given */
+	uint64_t iterations; /* operations after the warm-up, over all queue pairs; 0 when a
+				duration is given */
 	uint64_t interval_ns;
 	uint64_t stall_timeout_ns;
-	uint64_t timeout_ns; /* of a whole measurement, connection included; auto = 2 * expected + 30 s */
+	uint64_t timeout_ns; /* of a whole measurement, connection included; auto = 2 * expected +
+				30 s */
 };
 
 struct cpu_settings {
@@ -102,20 +106,23 @@ extern const struct schema_field cpu_fields[];
 extern const struct schema_field workload_section_fields[];
 
 /*
- * run.duration is 10 s when neither it nor run.iterations is given: a default that the tables cannot say. scenario_check does it.
+ * run.duration is 10 s when neither it nor run.iterations is given: a default that the tables
+ * cannot say. scenario_check does it.
  */
 void workload_complete(struct workload *workload);
 
 /*
- * What the tables cannot say: combinations. Calls report(arg, field, other, sentence) for each problem, where field and
- * other are dotted places below the scenario ("workload.signal_interval", "qp.max_send_wr"; other may be NULL).
- * Returns how many.
- * Pure. Used by config/ (which knows lines) and by permit on the responder (a peer is not trusted to have checked).
+ * What the tables cannot say: combinations. Calls report(arg, field, other, sentence) for each
+ * problem, where field and other are dotted places below the scenario ("workload.signal_interval",
+ * "qp.max_send_wr"; other may be NULL). Returns how many. Pure. Used by config/ (which knows lines)
+ * and by permit on the responder (a peer is not trusted to have checked).
  */
-typedef void (*workload_report_fn)(void *arg, const char *field, const char *other, const char *sentence);
+typedef void (*workload_report_fn)(void *arg, const char *field, const char *other,
+				   const char *sentence);
 unsigned workload_check(const struct workload *workload, workload_report_fn report, void *arg);
 
-/* Longest time the traffic itself may take by its own settings; iterations without end use stall rules: UINT64_MAX (CLOCK_NEVER). */
+/* Longest time the traffic itself may take by its own settings; iterations without end use stall
+ * rules: UINT64_MAX (CLOCK_NEVER). */
 uint64_t workload_expected_ns(const struct workload *workload);
 /* run.timeout resolved; LIMIT_RUN_DURATION_NS where the end is not known beforehand. */
 uint64_t workload_timeout_ns(const struct workload *workload);

@@ -410,13 +410,24 @@ static void handle_for_task(struct task *task, const char *kind, const json_t *m
 	}
 }
 
-static void answer_error(struct agent_way *way, const struct error *err)
+static void answer_error(struct agent_way *way, const json_t *message, const struct error *err)
 {
-	json_t *message = json_object();
+	json_t *reply = json_object();
+	struct failure failure = FAILURE_INIT;
+	struct steps steps = { 0 };
 
-	json_set_string(message, "kind", "error");
-	json_set_string(message, "text", err->text);
-	way->answer(way->arg, message);
+	failure.error = *err;
+	failure.error.stage = STAGE_RESOURCE;
+	text_copy(failure.error.call, sizeof(failure.error.call), "assignment");
+	text_copy(failure.node, sizeof(failure.node), way->agent->node_name);
+	json_set_string(reply, "kind", "failed");
+	/* Whose it is, as far as the message says: then the coordinator need not wait for its deadline. */
+	json_set_take(reply, "run", json_incref(json_object_get(message, "run")));
+	json_set_take(reply, "pair", json_incref(json_object_get(message, "pair")));
+	json_set_take(reply, "role", json_incref(json_object_get(message, "role")));
+	json_set_take(reply, "failure", failure_write(&failure));
+	json_set_take(reply, "steps", step_write(&steps));
+	way->answer(way->arg, reply);
 }
 
 bool agent_handle(struct agent_way *way, const char *kind, const json_t *message)
@@ -441,7 +452,7 @@ bool agent_handle(struct agent_way *way, const char *kind, const json_t *message
 
 		if (json_get_object(message, "assignment", &object, &err) < 0 ||
 		    schema_read(assignment_fields, object, assignment, &err) < 0) {
-			answer_error(way, &err);
+			answer_error(way, message, &err);
 			return true;
 		}
 		handle_prepare(way, assignment);
@@ -450,7 +461,7 @@ bool agent_handle(struct agent_way *way, const char *kind, const json_t *message
 	if (json_get_string(message, "run", run_id, sizeof(run_id), &err) < 0 ||
 	    json_get_u64(message, "pair", 0, LIMIT_PAIRS, &pair, &err) < 0 ||
 	    json_get_string(message, "role", role, sizeof(role), &err) < 0) {
-		answer_error(way, &err);
+		answer_error(way, message, &err);
 		return true;
 	}
 	task = find_task(way, run_id, pair,

@@ -50,7 +50,7 @@ static void on_closed(void *arg, struct session *session, const struct error *wh
 	struct guest *guest = arg;
 
 	if (error_is_set(why)) {
-		log_info("session from node \"%s\" ended: %s", session_peer_name(session), why->text);
+		log_info("a coordinator's session ended: %s", why->text);
 	}
 	agent_way_free(guest->way);
 	list_remove(&guest->link);

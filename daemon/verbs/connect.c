@@ -14,21 +14,25 @@
 
 static int peer_error(struct error *err, const char *what, uint64_t value, const char *limit)
 {
-	return error_set(err, -EPROTO, ERROR_PEER, "the other end's %s %llu %s; are both daemons of the same version?", what,
+	return error_set(err, -EPROTO, ERROR_PEER,
+			 "the other end's %s %llu %s; are both daemons of the same version?", what,
 			 (unsigned long long)value, limit);
 }
 
 /* Nothing of it is used before it fits. */
 static int check_remote(const struct resources *resources, const struct assignment *assignment,
-			const struct endpoint_info *remote, union ibv_gid *ret_gid, struct error *err)
+			const struct endpoint_info *remote, union ibv_gid *ret_gid,
+			struct error *err)
 {
 	char gid[sizeof(remote->gid)];
 
 	if (remote->qp_count != resources->qp_count) {
-		return peer_error(err, "number of queue pairs", remote->qp_count, "differs from ours");
+		return peer_error(err, "number of queue pairs", remote->qp_count,
+				  "differs from ours");
 	}
 	if (remote->buffer_bytes < resources->layout.total_bytes) {
-		return peer_error(err, "buffer size", remote->buffer_bytes, "is below what the operations need");
+		return peer_error(err, "buffer size", remote->buffer_bytes,
+				  "is below what the operations need");
 	}
 	if (remote->rkey > UINT32_MAX) {
 		return peer_error(err, "rkey", remote->rkey, "has more than 32 bits");
@@ -38,27 +42,33 @@ static int check_remote(const struct resources *resources, const struct assignme
 	}
 	for (size_t i = 0; i < remote->qp_count; i++) {
 		if (remote->qps[i].qp_num == 0 || remote->qps[i].qp_num > NUMBER_MAX) {
-			return peer_error(err, "queue pair number", remote->qps[i].qp_num, "is not within 1 to 0xffffff");
+			return peer_error(err, "queue pair number", remote->qps[i].qp_num,
+					  "is not within 1 to 0xffffff");
 		}
 		if (remote->qps[i].psn > NUMBER_MAX) {
-			return peer_error(err, "packet sequence number", remote->qps[i].psn, "has more than 24 bits");
+			return peer_error(err, "packet sequence number", remote->qps[i].psn,
+					  "has more than 24 bits");
 		}
 	}
 	text_copy(gid, sizeof(gid), remote->gid);
 	if (inet_pton(AF_INET6, gid, ret_gid->raw) != 1) {
 		text_escape(gid, sizeof(gid), remote->gid);
-		return error_set(err, -EPROTO, ERROR_PEER, "the other end's GID \"%s\" is not an IPv6 address", gid);
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "the other end's GID \"%s\" is not an IPv6 address", gid);
 	}
 	if (remote->mtu_bytes != 0 && assignment->workload.qp.path_mtu > remote->mtu_bytes) {
-		return error_set(err, -ERANGE, ERROR_PEER,
-				 "qp.path_mtu %llu is above the other port's active MTU %llu; lower it, or raise the MTU there",
-				 (unsigned long long)assignment->workload.qp.path_mtu, (unsigned long long)remote->mtu_bytes);
+		return error_set(
+			err, -ERANGE, ERROR_INPUT,
+			"qp.path_mtu %llu is above the other port's active MTU %llu; lower it, or raise the MTU there",
+			(unsigned long long)assignment->workload.qp.path_mtu,
+			(unsigned long long)remote->mtu_bytes);
 	}
 	return 0;
 }
 
 static void fill_path(const struct resources *resources, const struct assignment *assignment,
-		      const struct endpoint_info *remote, const union ibv_gid *gid, struct ibv_ah_attr *ret)
+		      const struct endpoint_info *remote, const union ibv_gid *gid,
+		      struct ibv_ah_attr *ret)
 {
 	const struct endpoint *local = assignment_local(assignment);
 	const struct qp_settings *qp = &assignment->workload.qp;
@@ -76,21 +86,24 @@ static void fill_path(const struct resources *resources, const struct assignment
 		ret->grh = (struct ibv_global_route){
 			.dgid = *gid,
 			.flow_label = (uint32_t)qp->flow_label,
-			.sgid_index = local->gid_index == SCHEMA_AUTO ? 0 : (uint8_t)local->gid_index,
+			.sgid_index = local->gid_index == SCHEMA_AUTO ? 0
+								      : (uint8_t)local->gid_index,
 			.hop_limit = (uint8_t)qp->hop_limit,
-			.traffic_class = qp->traffic_class == SCHEMA_AUTO ? 0 : (uint8_t)qp->traffic_class,
+			.traffic_class =
+				qp->traffic_class == SCHEMA_AUTO ? 0 : (uint8_t)qp->traffic_class,
 		};
 	}
 }
 
 static bool is_unresolved(int error)
 {
-	return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH || error == EHOSTDOWN ||
-	       error == EADDRNOTAVAIL;
+	return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH ||
+	       error == EHOSTDOWN || error == EADDRNOTAVAIL;
 }
 
 static int go_rtr(struct resources *resources, size_t index, const struct assignment *assignment,
-		  const struct endpoint_info *remote, const struct ibv_ah_attr *path, struct error *err)
+		  const struct endpoint_info *remote, const struct ibv_ah_attr *path,
+		  struct error *err)
 {
 	const struct qp_settings *qp = &assignment->workload.qp;
 	struct ibv_qp_attr attr = {
@@ -103,8 +116,9 @@ static int go_rtr(struct resources *resources, size_t index, const struct assign
 		.min_rnr_timer = (uint8_t)qp->min_rnr_timer,
 	};
 	int error = ibv_modify_qp(resources->qps[index], &attr,
-				  IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-					  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+				  IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+					  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+					  IBV_QP_MIN_RNR_TIMER);
 	char gid[sizeof(remote->gid)];
 
 	if (error == 0) {
@@ -112,19 +126,23 @@ static int go_rtr(struct resources *resources, size_t index, const struct assign
 	}
 	text_escape(gid, sizeof(gid), remote->gid);
 	if (is_unresolved(error)) {
-		return error_set_call(err, error, ERROR_DEVICE, STAGE_RESOLVE, "ibv_modify_qp",
-				      "qp 0x%x of %s cannot go to RTR: no way to %s from gid_index %u; check address, VLAN and route of "
-				      "both ports (`ip route get`, `ip neigh`)",
-				      resources->qps[index]->qp_num, resources->device->name, gid, path->grh.sgid_index);
+		return error_set_call(
+			err, error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
+			"qp 0x%x of %s cannot go to RTR: no way to %s from gid_index %u; check address, VLAN and route of "
+			"both ports (`ip route get`, `ip neigh`)",
+			resources->qps[index]->qp_num, resources->device->name, gid,
+			path->grh.sgid_index);
 	}
-	return error_set_call(err, error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
-			      "qp 0x%x of %s cannot go to RTR (to qp 0x%llx at %s, lid %llu, path_mtu %llu, max_dest_rd_atomic %llu)",
-			      resources->qps[index]->qp_num, resources->device->name,
-			      (unsigned long long)remote->qps[index].qp_num, gid, (unsigned long long)remote->lid,
-			      (unsigned long long)qp->path_mtu, (unsigned long long)qp->max_rd_atomic);
+	return error_set_call(
+		err, error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
+		"qp 0x%x of %s cannot go to RTR (to qp 0x%llx at %s, lid %llu, path_mtu %llu, max_dest_rd_atomic %llu)",
+		resources->qps[index]->qp_num, resources->device->name,
+		(unsigned long long)remote->qps[index].qp_num, gid, (unsigned long long)remote->lid,
+		(unsigned long long)qp->path_mtu, (unsigned long long)qp->max_rd_atomic);
 }
 
-static int go_rts(struct resources *resources, size_t index, const struct assignment *assignment, struct error *err)
+static int go_rts(struct resources *resources, size_t index, const struct assignment *assignment,
+		  struct error *err)
 {
 	const struct qp_settings *qp = &assignment->workload.qp;
 	struct ibv_qp_attr attr = {
@@ -135,31 +153,35 @@ static int go_rts(struct resources *resources, size_t index, const struct assign
 		.sq_psn = resources->psns[index],
 		.max_rd_atomic = (uint8_t)qp->max_rd_atomic,
 	};
-	int error = ibv_modify_qp(resources->qps[index], &attr,
-				  IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-					  IBV_QP_MAX_QP_RD_ATOMIC);
+	int error =
+		ibv_modify_qp(resources->qps[index], &attr,
+			      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				      IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 
 	if (error == 0) {
 		return 0;
 	}
-	return error_set_call(err, error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
-			      "qp 0x%x of %s cannot go to RTS (local_ack_timeout %llu, retry_cnt %llu, rnr_retry %llu, "
-			      "max_rd_atomic %llu)",
-			      resources->qps[index]->qp_num, resources->device->name,
-			      (unsigned long long)qp->local_ack_timeout, (unsigned long long)qp->retry_cnt,
-			      (unsigned long long)qp->rnr_retry, (unsigned long long)qp->max_rd_atomic);
+	return error_set_call(
+		err, error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
+		"qp 0x%x of %s cannot go to RTS (local_ack_timeout %llu, retry_cnt %llu, rnr_retry %llu, "
+		"max_rd_atomic %llu)",
+		resources->qps[index]->qp_num, resources->device->name,
+		(unsigned long long)qp->local_ack_timeout, (unsigned long long)qp->retry_cnt,
+		(unsigned long long)qp->rnr_retry, (unsigned long long)qp->max_rd_atomic);
 }
 
-int connect_qps(struct resources *resources, const struct assignment *assignment, const struct endpoint_info *remote,
-		struct steps *steps, struct error *err)
+int connect_qps(struct resources *resources, const struct assignment *assignment,
+		const struct endpoint_info *remote, struct steps *steps, struct error *err)
 {
 	union ibv_gid gid;
 	struct ibv_ah_attr path;
 	int ret = check_remote(resources, assignment, remote, &gid, err);
 
 	if (ret < 0) {
-		if (err && err->stage == STAGE_NONE) {
+		if (err && !err->call[0]) {
 			err->stage = STAGE_CONNECT;
+			text_copy(err->call, sizeof(err->call),
+				  ret == -ERANGE ? "limit" : "endpoint");
 		}
 		return ret;
 	}

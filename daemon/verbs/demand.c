@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-
 #define INLINE_BYTES 220 /* what is asked for when nothing is said; perftest's value for writes */
 #define PINGPONG_DEPTH 2 /* a post may meet the completion before it still unread */
 
@@ -24,7 +23,8 @@ static uint64_t largest_size(const struct workload_settings *workload)
 
 	for (size_t i = 0; i < workload->op_count; i++) {
 		for (size_t j = 0; j < workload->ops[i].size_count && j < LIMIT_SIZES; j++) {
-			largest_bytes = max_u64(largest_bytes, workload->ops[i].sizes[j].size_bytes);
+			largest_bytes =
+				max_u64(largest_bytes, workload->ops[i].sizes[j].size_bytes);
 		}
 	}
 	return largest_bytes;
@@ -55,30 +55,36 @@ static int check_version(const struct assignment *assignment, struct error *err)
 	const struct qp_settings *qp = &workload->qp;
 
 	if (qp->qp_type != QP_TYPE_RC) {
-		return error_set(err, -EOPNOTSUPP, ERROR_INPUT, "qp.qp_type %d is not supported by this version; use RC",
+		return error_set(err, -EOPNOTSUPP, ERROR_INPUT,
+				 "qp.qp_type %d is not supported by this version; use RC",
 				 qp->qp_type);
 	}
 	if (workload->workload.op_count == 0 || workload->workload.op_count > LIMIT_OPS) {
-		return error_set(err, -EINVAL, ERROR_INPUT, "workload.ops has %zu entries; it must have 1 to %d",
+		return error_set(err, -EINVAL, ERROR_INPUT,
+				 "workload.ops has %zu entries; it must have 1 to %d",
 				 workload->workload.op_count, LIMIT_OPS);
 	}
 	for (size_t i = 0; i < workload->workload.op_count; i++) {
 		int kind = workload->workload.ops[i].kind;
 
 		if (kind < 0 || kind >= OPERATION_SUPPORTED) {
-			return error_set(err, -EOPNOTSUPP, ERROR_INPUT,
-					 "workload.ops[%zu].op %d is not supported by this version; use send, write or read", i,
-					 kind);
+			return error_set(
+				err, -EOPNOTSUPP, ERROR_INPUT,
+				"workload.ops[%zu].op %d is not supported by this version; use send, write or read",
+				i, kind);
 		}
 	}
 	if (qp->num_qps < 1 || qp->num_qps > LIMIT_QPS) {
 		return error_set(err, -EINVAL, ERROR_INPUT, "qp.num_qps %llu is not within 1 to %d",
 				 (unsigned long long)qp->num_qps, LIMIT_QPS);
 	}
-	if (qp->max_send_wr < 1 || qp->max_send_wr > LIMIT_SEND_WR || qp->max_recv_wr < 1 || qp->max_recv_wr > LIMIT_SEND_WR) {
-		return error_set(err, -EINVAL, ERROR_INPUT,
-				 "qp.max_send_wr %llu and qp.max_recv_wr %llu must be within 1 to %d",
-				 (unsigned long long)qp->max_send_wr, (unsigned long long)qp->max_recv_wr, LIMIT_SEND_WR);
+	if (qp->max_send_wr < 1 || qp->max_send_wr > LIMIT_SEND_WR || qp->max_recv_wr < 1 ||
+	    qp->max_recv_wr > LIMIT_SEND_WR) {
+		return error_set(
+			err, -EINVAL, ERROR_INPUT,
+			"qp.max_send_wr %llu and qp.max_recv_wr %llu must be within 1 to %d",
+			(unsigned long long)qp->max_send_wr, (unsigned long long)qp->max_recv_wr,
+			LIMIT_SEND_WR);
 	}
 	if (demand_mtu(qp->path_mtu) == 0) {
 		return error_set(err, -EINVAL, ERROR_INPUT,
@@ -101,8 +107,10 @@ static void compute_rights(const struct assignment *assignment, struct demand *r
 	bool receives = is_issued_by(assignment, theirs, OPERATION_SEND);
 	bool fetches = is_issued_by(assignment, ours, OPERATION_READ);
 
-	ret->qp_access = (is_written ? IBV_ACCESS_REMOTE_WRITE : 0u) | (is_read ? IBV_ACCESS_REMOTE_READ : 0u);
-	ret->mr_access = ret->qp_access | (is_written || receives || fetches ? IBV_ACCESS_LOCAL_WRITE : 0u);
+	ret->qp_access = (is_written ? IBV_ACCESS_REMOTE_WRITE : 0u) |
+			 (is_read ? IBV_ACCESS_REMOTE_READ : 0u);
+	ret->mr_access = ret->qp_access |
+			 (is_written || receives || fetches ? IBV_ACCESS_LOCAL_WRITE : 0u);
 	ret->recv_depth = receives ? assignment->workload.qp.max_recv_wr : 0;
 }
 
@@ -128,12 +136,15 @@ static void compute_inline(const struct assignment *assignment, struct demand *r
 	for (size_t i = 0; i < workload->op_count; i++) {
 		const struct operation *op = &workload->ops[i];
 
-		for (size_t j = 0; op->inline_mode == INLINE_YES && j < op->size_count && j < LIMIT_SIZES; j++) {
-			ret->min_inline_bytes = max_u64(ret->min_inline_bytes, op->sizes[j].size_bytes);
+		for (size_t j = 0;
+		     op->inline_mode == INLINE_YES && j < op->size_count && j < LIMIT_SIZES; j++) {
+			ret->min_inline_bytes =
+				max_u64(ret->min_inline_bytes, op->sizes[j].size_bytes);
 		}
 	}
 	ret->is_inline_fixed = given_bytes != SCHEMA_AUTO;
-	ret->max_inline_bytes = ret->is_inline_fixed ? given_bytes : max_u64(INLINE_BYTES, ret->min_inline_bytes);
+	ret->max_inline_bytes = ret->is_inline_fixed ? given_bytes
+						     : max_u64(INLINE_BYTES, ret->min_inline_bytes);
 }
 
 int demand_of(const struct assignment *assignment, struct demand *ret, struct error *err)
@@ -146,32 +157,39 @@ int demand_of(const struct assignment *assignment, struct demand *ret, struct er
 	}
 	*ret = (struct demand){ 0 };
 	if (largest_size(&assignment->workload.workload) > LIMIT_BUFFER_BYTES) {
-		return error_set(err, -EINVAL, ERROR_INPUT, "workload.ops: size %llu is above %llu; lower it",
-				 (unsigned long long)largest_size(&assignment->workload.workload), LIMIT_BUFFER_BYTES);
+		return error_set(err, -EINVAL, ERROR_INPUT,
+				 "workload.ops: size %llu is above %llu; lower it",
+				 (unsigned long long)largest_size(&assignment->workload.workload),
+				 LIMIT_BUFFER_BYTES);
 	}
 	assignment_layout(assignment, &ret->layout);
 	if (ret->layout.total_bytes > LIMIT_BUFFER_BYTES) {
-		return error_set(err, -EINVAL, ERROR_INPUT,
-				 "the buffer of %llu queue pairs would have %llu bytes; the limit is %llu: lower qp.num_qps or the "
-				 "largest size of workload.ops",
-				 (unsigned long long)assignment->workload.qp.num_qps, (unsigned long long)ret->layout.total_bytes,
-				 LIMIT_BUFFER_BYTES);
+		return error_set(
+			err, -EINVAL, ERROR_INPUT,
+			"the buffer of %llu queue pairs would have %llu bytes; the limit is %llu: lower qp.num_qps or the "
+			"largest size of workload.ops",
+			(unsigned long long)assignment->workload.qp.num_qps,
+			(unsigned long long)ret->layout.total_bytes, LIMIT_BUFFER_BYTES);
 	}
 	compute_rights(assignment, ret);
 	compute_depths(assignment, ret);
 	compute_inline(assignment, ret);
 	if (ret->is_inline_fixed && ret->min_inline_bytes > ret->max_inline_bytes) {
-		return error_set(err, -EINVAL, ERROR_INPUT,
-				 "workload.ops with inline: yes need qp.max_inline_data %llu, it is %llu; raise it or lower the size",
-				 (unsigned long long)ret->min_inline_bytes, (unsigned long long)ret->max_inline_bytes);
+		return error_set(
+			err, -EINVAL, ERROR_INPUT,
+			"workload.ops with inline: yes need qp.max_inline_data %llu, it is %llu; raise it or lower the size",
+			(unsigned long long)ret->min_inline_bytes,
+			(unsigned long long)ret->max_inline_bytes);
 	}
 	if (size_entries == SCHEMA_AUTO) {
 		return 0;
 	}
 	if (size_entries < ret->send_cqe || size_entries < ret->recv_cqe) {
-		return error_set(err, -EINVAL, ERROR_INPUT,
-				 "cq.size %llu is below the %llu completions that can wait at once; raise it, or leave it to auto",
-				 (unsigned long long)size_entries, (unsigned long long)max_u64(ret->send_cqe, ret->recv_cqe));
+		return error_set(
+			err, -EINVAL, ERROR_INPUT,
+			"cq.size %llu is below the %llu completions that can wait at once; raise it, or leave it to auto",
+			(unsigned long long)size_entries,
+			(unsigned long long)max_u64(ret->send_cqe, ret->recv_cqe));
 	}
 	ret->send_cqe = size_entries;
 	ret->recv_cqe = size_entries;
@@ -210,8 +228,9 @@ static int compare(const struct comparison *row, const char *device, struct erro
 	if (row->asked <= row->limit) {
 		return 0;
 	}
-	return error_set(err, -ERANGE, ERROR_RESOURCE, "%s %llu is above %s's %s %llu; %s", row->field,
-			 (unsigned long long)row->asked, device, row->limit_name, (unsigned long long)row->limit, row->cure);
+	return error_set(err, -ERANGE, ERROR_INPUT, "%s %llu is above %s's %s %llu; %s", row->field,
+			 (unsigned long long)row->asked, device, row->limit_name,
+			 (unsigned long long)row->limit, row->cure);
 }
 
 static uint64_t limit_of(int value)
@@ -219,28 +238,36 @@ static uint64_t limit_of(int value)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
-static int check_limits(const struct demand *demand, const struct assignment *assignment, const struct device *device,
-			const struct ibv_port_attr *port, struct error *err)
+static int check_limits(const struct demand *demand, const struct assignment *assignment,
+			const struct device *device, const struct ibv_port_attr *port,
+			struct error *err)
 {
 	const struct qp_settings *qp = &assignment->workload.qp;
 	const struct ibv_device_attr *attr = &device->attr;
-	const char *cq_cure = assignment->workload.cq.size == SCHEMA_AUTO ?
-				      "lower qp.num_qps, workload.load.outstanding or qp.max_recv_wr" :
-				      "lower it";
+	const char *cq_cure =
+		assignment->workload.cq.size == SCHEMA_AUTO
+			? "lower qp.num_qps, workload.load.outstanding or qp.max_recv_wr"
+			: "lower it";
 	const struct comparison rows[] = {
 		{ "qp.num_qps", qp->num_qps, "max_qp", limit_of(attr->max_qp), "lower it" },
-		{ "qp.max_send_wr", qp->max_send_wr, "max_qp_wr", limit_of(attr->max_qp_wr), "lower it" },
-		{ "qp.max_recv_wr", demand->recv_depth, "max_qp_wr", limit_of(attr->max_qp_wr), "lower it" },
-		{ "the send completion queue (cq.size)", demand->send_cqe, "max_cqe", limit_of(attr->max_cqe), cq_cure },
-		{ "the receive completion queue (cq.size)", demand->recv_cqe, "max_cqe", limit_of(attr->max_cqe), cq_cure },
-		{ "workload.ops: size", largest_size(&assignment->workload.workload), "max_msg_sz", port->max_msg_sz,
+		{ "qp.max_send_wr", qp->max_send_wr, "max_qp_wr", limit_of(attr->max_qp_wr),
 		  "lower it" },
-		{ "the buffer (qp.num_qps times two times the largest size)", demand->layout.total_bytes, "max_mr_size",
-		  attr->max_mr_size, "lower either" },
-		{ "qp.max_rd_atomic", qp->max_rd_atomic, "max_qp_init_rd_atom", limit_of(attr->max_qp_init_rd_atom),
+		{ "qp.max_recv_wr", demand->recv_depth, "max_qp_wr", limit_of(attr->max_qp_wr),
 		  "lower it" },
-		{ "qp.max_rd_atomic", qp->max_rd_atomic, "max_qp_rd_atom", limit_of(attr->max_qp_rd_atom), "lower it" },
-		{ "qp.path_mtu", qp->path_mtu, "active MTU", port->active_mtu ? 128ull << port->active_mtu : 0,
+		{ "the send completion queue (cq.size)", demand->send_cqe, "max_cqe",
+		  limit_of(attr->max_cqe), cq_cure },
+		{ "the receive completion queue (cq.size)", demand->recv_cqe, "max_cqe",
+		  limit_of(attr->max_cqe), cq_cure },
+		{ "workload.ops: size", largest_size(&assignment->workload.workload), "max_msg_sz",
+		  port->max_msg_sz, "lower it" },
+		{ "the buffer (qp.num_qps times two times the largest size)",
+		  demand->layout.total_bytes, "max_mr_size", attr->max_mr_size, "lower either" },
+		{ "qp.max_rd_atomic", qp->max_rd_atomic, "max_qp_init_rd_atom",
+		  limit_of(attr->max_qp_init_rd_atom), "lower it" },
+		{ "qp.max_rd_atomic", qp->max_rd_atomic, "max_qp_rd_atom",
+		  limit_of(attr->max_qp_rd_atom), "lower it" },
+		{ "qp.path_mtu", qp->path_mtu, "active MTU",
+		  port->active_mtu ? 128ull << port->active_mtu : 0,
 		  "lower it, or raise the MTU of the port's network device" },
 	};
 
@@ -252,48 +279,58 @@ static int check_limits(const struct demand *demand, const struct assignment *as
 		}
 	}
 	if (qp->pkey_index >= port->pkey_tbl_len) {
-		return error_set(err, -ERANGE, ERROR_RESOURCE, "qp.pkey_index %llu is not in %s's P_Key table of %u entries; lower it",
-				 (unsigned long long)qp->pkey_index, device->name, port->pkey_tbl_len);
+		return error_set(
+			err, -ERANGE, ERROR_INPUT,
+			"qp.pkey_index %llu is not in %s's P_Key table of %u entries; lower it",
+			(unsigned long long)qp->pkey_index, device->name, port->pkey_tbl_len);
 	}
 	return 0;
 }
 
-static int check_gid(uint64_t gid_index, const struct device *device, uint64_t port_num, const struct ibv_port_attr *port,
-		     struct error *err)
+static int check_gid(uint64_t gid_index, const struct device *device, uint64_t port_num,
+		     const struct ibv_port_attr *port, struct error *err)
 {
 	static const union ibv_gid empty;
 	union ibv_gid gid = empty;
 	int ret;
 
 	if (gid_index >= limit_of(port->gid_tbl_len)) {
-		return error_set(err, -ENOENT, ERROR_DEVICE, "gid_index %llu is not in the GID table of %s port %llu (%d entries)",
-				 (unsigned long long)gid_index, device->name, (unsigned long long)port_num, port->gid_tbl_len);
+		return error_set(
+			err, -ENOENT, ERROR_DEVICE,
+			"gid_index %llu is not in the GID table of %s port %llu (%d entries)",
+			(unsigned long long)gid_index, device->name, (unsigned long long)port_num,
+			port->gid_tbl_len);
 	}
 	ret = ibv_query_gid(device->context, (uint8_t)port_num, (int)gid_index, &gid);
 	if (ret != 0) {
-		return error_set_call(err, errno ? errno : EIO, ERROR_DEVICE, STAGE_RESOURCE, "ibv_query_gid",
-				      "gid_index %llu of %s port %llu cannot be read", (unsigned long long)gid_index, device->name,
+		return error_set_call(err, errno ? errno : EIO, ERROR_DEVICE, STAGE_RESOURCE,
+				      "ibv_query_gid",
+				      "gid_index %llu of %s port %llu cannot be read",
+				      (unsigned long long)gid_index, device->name,
 				      (unsigned long long)port_num);
 	}
 	if (memcmp(&gid, &empty, sizeof(gid)) == 0) {
-		return error_set(err, -ENOENT, ERROR_DEVICE,
-				 "gid_index %llu of %s port %llu is empty: its address is gone; give the network device an address, or "
-				 "choose another index (`rdmatestctl devices`)",
-				 (unsigned long long)gid_index, device->name, (unsigned long long)port_num);
+		return error_set(
+			err, -ENOENT, ERROR_DEVICE,
+			"gid_index %llu of %s port %llu is empty: its address is gone; give the network device an address, or "
+			"choose another index (`rdmatestctl devices`)",
+			(unsigned long long)gid_index, device->name, (unsigned long long)port_num);
 	}
 	return 0;
 }
 
-int demand_check(const struct demand *demand, const struct assignment *assignment, const struct device *device,
-		 const struct ibv_port_attr *port, struct error *err)
+int demand_check(const struct demand *demand, const struct assignment *assignment,
+		 const struct device *device, const struct ibv_port_attr *port, struct error *err)
 {
 	const struct endpoint *local = assignment_local(assignment);
 	int ret;
 
 	if (port->state != IBV_PORT_ACTIVE && port->state != IBV_PORT_ACTIVE_DEFER) {
-		return error_set(err, -ENETDOWN, ERROR_DEVICE,
-				 "port %llu of %s is not active (%s); check the cable and `rdma link`",
-				 (unsigned long long)local->port_num, device->name, ibv_port_state_str(port->state));
+		return error_set(
+			err, -ENETDOWN, ERROR_DEVICE,
+			"port %llu of %s is not active (%s); check the cable and `rdma link`",
+			(unsigned long long)local->port_num, device->name,
+			ibv_port_state_str(port->state));
 	}
 	ret = check_limits(demand, assignment, device, port, err);
 	if (ret < 0 || local->gid_index == SCHEMA_AUTO) {

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * What one end of an assignment demands of its device: rights, depths, sizes. Computed from the assignment alone, then compared with
- * what the device and its port offer, before anything is made: the error names the field, its value, the limit and the cure.
+ * What one end of an assignment demands of its device: rights, depths, sizes. Computed from the
+ * assignment alone, then compared with what the device and its port offer, before anything is made:
+ * the error names the field, its value, the limit and the cure.
  */
 
 #include <infiniband/verbs.h>
@@ -26,14 +27,17 @@ struct demand {
 };
 
 /*
- * 0, or -EINVAL/-EOPNOTSUPP for what this version cannot do. Stream: a queue pair has at most max(outstanding / num_qps,
- * post_list, signal_interval) work requests in flight; ping-pong: two.
+ * 0, or -EINVAL/-EOPNOTSUPP for what this version cannot do. Stream: a queue pair has at most
+ * max(outstanding / num_qps, post_list, signal_interval) work requests in flight; ping-pong: two.
  */
 int demand_of(const struct assignment *assignment, struct demand *ret, struct error *err);
 
-/* port: as asked of the device. 0, or -ERANGE for a limit, -ENETDOWN for a port that is not active, -ENOENT for a GID. */
-int demand_check(const struct demand *demand, const struct assignment *assignment, const struct device *device,
-		 const struct ibv_port_attr *port, struct error *err);
+/*
+ * port: as asked of the device. 0, or -ERANGE for a limit (class INPUT), -ENETDOWN for a port that
+ * is not active, -ENOENT for a GID.
+ */
+int demand_check(const struct demand *demand, const struct assignment *assignment,
+		 const struct device *device, const struct ibv_port_attr *port, struct error *err);
 
 /* 256 -> IBV_MTU_256 ... 4096; 0 when it is none of the five. */
 enum ibv_mtu demand_mtu(uint64_t bytes);

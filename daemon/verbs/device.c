@@ -20,18 +20,20 @@ static int absent(const char *name, struct ibv_device *const *list, int count, s
 	for (int i = 0; i < count; i++) {
 		text_format(&names, "%s%s", i > 0 ? ", " : "", ibv_get_device_name(list[i]));
 	}
-	ret = error_set(err, -ENODEV, ERROR_DEVICE,
-			"RDMA device \"%s\" is not on this host (it has: %s); see `rdma link`, the driver's module and the cable",
-			name, count > 0 ? names.data : "none");
-	if (err && err->stage == STAGE_NONE) {
+	ret = error_set(
+		err, -ENODEV, ERROR_DEVICE,
+		"RDMA device \"%s\" is not on this host (it has: %s); see `rdma link`, the driver's module and the cable",
+		name, count > 0 ? names.data : "none");
+	if (err && !err->call[0]) {
 		err->stage = STAGE_DISCOVER;
+		text_copy(err->call, sizeof(err->call), "device");
 	}
 	return ret;
 }
 
 /*
- * 0, or what opening the device's node says. A missing node is not refused here: right after a module was loaded udev still has to
- * make it, and libibverbs waits for that.
+ * 0, or what opening the device's node says. A missing node is not refused here: right after a
+ * module was loaded udev still has to make it, and libibverbs waits for that.
  */
 static int try_node(const char *name, struct ibv_device *ib, struct error *err)
 {
@@ -45,10 +47,11 @@ static int try_node(const char *name, struct ibv_device *ib, struct error *err)
 	}
 	error = errno;
 	if (error == EACCES || error == EPERM) {
-		return error_set_call(err, error, ERROR_RESOURCE, STAGE_RESOURCE, "open",
-				      "RDMA device \"%s\": its node %s is refused; allow it (group and mode of the node, DeviceAllow= of "
-				      "the unit, the container's device list)",
-				      name, path);
+		return error_set_call(
+			err, error, ERROR_RESOURCE, STAGE_RESOURCE, "open",
+			"RDMA device \"%s\": its node %s is refused; allow it (group and mode of the node, DeviceAllow= of "
+			"the unit, the container's device list)",
+			name, path);
 	}
 	return error_set_call(err, error, ERROR_RESOURCE, STAGE_RESOURCE, "open",
 			      "RDMA device \"%s\": its node %s cannot be opened", name, path);
@@ -63,13 +66,16 @@ static int open_listed(struct device *device, struct ibv_device *ib, struct erro
 	}
 	device->context = ibv_open_device(ib);
 	if (!device->context) {
-		return error_set_call(err, errno ? errno : EIO, ERROR_DEVICE, STAGE_RESOURCE, "ibv_open_device",
-				      "RDMA device \"%s\" cannot be opened", device->name);
+		return error_set_call(err, errno ? errno : EIO, ERROR_DEVICE, STAGE_RESOURCE,
+				      "ibv_open_device", "RDMA device \"%s\" cannot be opened",
+				      device->name);
 	}
 	ret = fcntl(device->context->async_fd, F_GETFL);
 	if (ret < 0 || fcntl(device->context->async_fd, F_SETFL, ret | O_NONBLOCK) < 0) {
-		return error_set_call(err, errno, ERROR_DEVICE, STAGE_RESOURCE, "fcntl",
-				      "RDMA device \"%s\": its event descriptor cannot be made non-blocking", device->name);
+		return error_set_call(
+			err, errno, ERROR_DEVICE, STAGE_RESOURCE, "fcntl",
+			"RDMA device \"%s\": its event descriptor cannot be made non-blocking",
+			device->name);
 	}
 	ret = ibv_query_device(device->context, &device->attr);
 	if (ret != 0) {
@@ -89,7 +95,8 @@ int device_open(struct device **ret_device, const char *name, struct error *err)
 
 	list = ibv_get_device_list(&count);
 	if (!list) {
-		return error_set_call(err, errno, ERROR_DEVICE, STAGE_DISCOVER, "ibv_get_device_list",
+		return error_set_call(err, errno, ERROR_DEVICE, STAGE_DISCOVER,
+				      "ibv_get_device_list",
 				      "the RDMA devices of this host cannot be listed");
 	}
 	for (int i = 0; i < count && !found; i++) {
@@ -146,7 +153,8 @@ static enum device_event classify(const struct ibv_async_event *event, const voi
 	}
 }
 
-enum device_event device_next_event(struct device *device, const void **ret_element, const char **ret_name)
+enum device_event device_next_event(struct device *device, const void **ret_element,
+				    const char **ret_name)
 {
 	struct ibv_async_event event;
 	enum device_event kind;

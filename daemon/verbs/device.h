@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * RDMA devices: open contexts. Opening and closing may block and run on a setup thread; the async descriptor and device_next_event
- * belong to the control thread while the device is open.
+ * RDMA devices: open contexts. Opening and closing may block and run on a setup thread; the async
+ * descriptor and device_next_event belong to the control thread while the device is open.
  *
- * Verbs' three ways of reporting (positive errno, -1 with errno, NULL) are made one in verbs/ and nowhere else.
+ * Verbs' three ways of reporting (positive errno, -1 with errno, NULL) are made one in verbs/ and
+ * nowhere else.
  */
 
 #include <infiniband/verbs.h>
@@ -21,8 +22,9 @@ struct device {
 };
 
 /*
- * Opens a device by name and asks for its limits. Tries open(2) on its node first, since a refused node makes ibv_open_device
- * wait 5 s. The context's async descriptor is non-blocking. -ENODEV: not there (err names those that are).
+ * Opens a device by name and asks for its limits. Tries open(2) on its node first, since a refused
+ * node makes ibv_open_device wait 5 s. The context's async descriptor is non-blocking. -ENODEV: not
+ * there (err names those that are).
  */
 int device_open(struct device **ret, const char *name, struct error *err);
 /* Takes NULL. All objects on it must be destroyed. */
@@ -38,8 +40,9 @@ enum device_event {
 };
 
 /*
- * Takes the next asynchronous event of the device and acknowledges it at once, since destroying what it is about waits for that.
- * Does not block. ret_element: the queue pair or completion queue, only to be compared with; NULL otherwise. ret_name: a
- * static word of libibverbs.
+ * Takes the next asynchronous event of the device and acknowledges it at once, since destroying
+ * what it is about waits for that. Does not block. ret_element: the queue pair or completion queue,
+ * only to be compared with; NULL otherwise. ret_name: a static word of libibverbs.
  */
-enum device_event device_next_event(struct device *device, const void **ret_element, const char **ret_name);
+enum device_event device_next_event(struct device *device, const void **ret_element,
+				    const char **ret_name);

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-static struct ibv_qp *try_create(struct ibv_pd *pd, const struct queue_pair_wish *wish, uint64_t inline_bytes,
-				 struct ibv_qp_init_attr *init)
+static struct ibv_qp *try_create(struct ibv_pd *pd, const struct queue_pair_wish *wish,
+				 uint64_t inline_bytes, struct ibv_qp_init_attr *init)
 {
 	*init = (struct ibv_qp_init_attr){
 		.send_cq = wish->send_cq,
@@ -34,42 +34,54 @@ static bool is_cured_by(struct ibv_pd *pd, const struct queue_pair_wish *less)
 	return qp != NULL;
 }
 
-static int refused(int error, const struct device *device, struct ibv_pd *pd, const struct queue_pair_wish *wish,
-		   struct error *err)
+static int above_limit(int error, const char *field, uint64_t asked, const struct device *device,
+		       const char *cure, struct error *err)
+{
+	return error_set_call(err, error, ERROR_INPUT, STAGE_RESOURCE, "limit",
+			      "%s %llu is above what %s gives; %s (ibv_create_qp)", field,
+			      (unsigned long long)asked, device->name, cure);
+}
+
+static int used_up(int error, const struct device *device, struct error *err)
+{
+	return error_set_call(
+		err, error, ERROR_RESOURCE, STAGE_RESOURCE, "ibv_create_qp",
+		"%s gives no more queue pairs (its max_qp is %d, and other programs use it too); lower qp.num_qps",
+		device->name, device->attr.max_qp);
+}
+
+static int refused(int error, const struct device *device, struct ibv_pd *pd,
+		   const struct queue_pair_wish *wish, struct error *err)
 {
 	struct queue_pair_wish less = *wish;
 
+	if (error == ENOMEM) {
+		return used_up(error, device, err);
+	}
 	less.max_inline_bytes = 0;
 	if (wish->min_inline_bytes > 0 && is_cured_by(pd, &less)) {
-		return error_set_call(err, error, ERROR_RESOURCE, STAGE_RESOURCE, "ibv_create_qp",
-				      "qp.max_inline_data %llu is above what %s gives; lower it, or the size of operations with inline: "
-				      "yes",
-				      (unsigned long long)wish->min_inline_bytes, device->name);
+		return above_limit(error, "qp.max_inline_data", wish->min_inline_bytes, device,
+				   "lower it, or the size of operations with inline: yes", err);
 	}
 	less = *wish;
 	less.max_send_wr = 1;
 	less.max_inline_bytes = wish->min_inline_bytes;
 	if (wish->max_send_wr > 1 && is_cured_by(pd, &less)) {
-		return error_set_call(err, error, ERROR_RESOURCE, STAGE_RESOURCE, "ibv_create_qp",
-				      "qp.max_send_wr %llu is above what %s gives together with qp.max_inline_data %llu; lower it",
-				      (unsigned long long)wish->max_send_wr, device->name,
-				      (unsigned long long)wish->min_inline_bytes);
+		return above_limit(error, "qp.max_send_wr", wish->max_send_wr, device,
+				   "lower it, or qp.max_inline_data", err);
 	}
 	less = *wish;
 	less.max_recv_wr = 1;
 	less.max_inline_bytes = wish->min_inline_bytes;
 	if (wish->max_recv_wr > 1 && is_cured_by(pd, &less)) {
-		return error_set_call(err, error, ERROR_RESOURCE, STAGE_RESOURCE, "ibv_create_qp",
-				      "qp.max_recv_wr %llu is above what %s gives; lower it",
-				      (unsigned long long)wish->max_recv_wr, device->name);
+		return above_limit(error, "qp.max_recv_wr", wish->max_recv_wr, device, "lower it",
+				   err);
 	}
-	return error_set_call(err, error, ERROR_RESOURCE, STAGE_RESOURCE, "ibv_create_qp",
-			      "%s gives no more queue pairs (its max_qp is %d, and other programs use it too); lower qp.num_qps",
-			      device->name, device->attr.max_qp);
+	return used_up(error, device, err);
 }
 
-int queue_pair_create(struct ibv_qp **ret, const struct device *device, struct ibv_pd *pd, struct queue_pair_wish *wish,
-		      struct error *err)
+int queue_pair_create(struct ibv_qp **ret, const struct device *device, struct ibv_pd *pd,
+		      struct queue_pair_wish *wish, struct error *err)
 {
 	static const uint64_t steps_bytes[] = { UINT64_MAX, 128, 64, 32, 0 };
 	int error = ENOMEM;
@@ -78,13 +90,19 @@ int queue_pair_create(struct ibv_qp **ret, const struct device *device, struct i
 		struct ibv_qp_init_attr init;
 		uint64_t inline_bytes = i == 0 ? wish->max_inline_bytes : steps_bytes[i];
 
-		if (i > 0 && (inline_bytes >= wish->max_inline_bytes || inline_bytes < wish->min_inline_bytes)) {
+		if (i > 0 && (inline_bytes >= wish->max_inline_bytes ||
+			      inline_bytes < wish->min_inline_bytes)) {
 			continue;
 		}
 		*ret = try_create(pd, wish, inline_bytes, &init);
 		if (*ret) {
-			/* Some give more than was asked for: using that would change what `auto` inlines. */
-			wish->max_inline_bytes = init.cap.max_inline_data < inline_bytes ? init.cap.max_inline_data : inline_bytes;
+			/*
+			 * Some give more than was asked for: using that would change what `auto`
+			 * inlines.
+			 */
+			wish->max_inline_bytes = init.cap.max_inline_data < inline_bytes
+							 ? init.cap.max_inline_data
+							 : inline_bytes;
 			return 0;
 		}
 		error = errno ? errno : ENOMEM;

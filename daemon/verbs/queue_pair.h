@@ -16,9 +16,9 @@ struct queue_pair_wish {
 	uint64_t max_send_wr;
 	uint64_t max_recv_wr;
 	uint64_t max_inline_bytes; /* in: to ask for first; out: what the device gave */
-	uint64_t min_inline_bytes; /* nothing below will do; below max_inline_bytes less is tried step by step */
+	uint64_t min_inline_bytes; /* less than max_inline_bytes is tried, but not below this */
 };
 
 /* 0, or -errno with err, which names the attribute that the device refuses. */
-int queue_pair_create(struct ibv_qp **ret, const struct device *device, struct ibv_pd *pd, struct queue_pair_wish *wish,
-		      struct error *err);
+int queue_pair_create(struct ibv_qp **ret, const struct device *device, struct ibv_pd *pd,
+		      struct queue_pair_wish *wish, struct error *err);

@@ -25,32 +25,37 @@ static int refused(int error, size_t size_bytes, struct error *err)
 				      "a buffer of %s cannot be registered", need);
 	}
 	if (memlock.is_exempt || memlock.limit_bytes == UINT64_MAX) {
-		return error_set_call(err, error, ERROR_RESOURCE, STAGE_RESOURCE, "ibv_reg_mr",
-				      "a buffer of %s cannot be registered (no memory lock limit applies; %s are pinned already): "
-				      "the kernel or the device has no more memory for it",
-				      need, pinned);
+		return error_set_call(
+			err, error, ERROR_RESOURCE, STAGE_RESOURCE, "ibv_reg_mr",
+			"a buffer of %s cannot be registered (no memory lock limit applies; %s are pinned already): "
+			"the kernel or the device has no more memory for it",
+			need, pinned);
 	}
 	if (size_bytes + memlock.pinned_bytes > memlock.limit_bytes) {
-		return error_set_call(err, error, ERROR_RESOURCE, STAGE_RESOURCE, "ibv_reg_mr",
-				      "a buffer of %s cannot be registered: the memory lock limit (RLIMIT_MEMLOCK) of this process "
-				      "is %s, %s are pinned already; raise LimitMEMLOCK= of the unit, or `ulimit -l`",
-				      need, limit, pinned);
+		return error_set_call(
+			err, error, ERROR_RESOURCE, STAGE_RESOURCE, "ibv_reg_mr",
+			"a buffer of %s cannot be registered: the memory lock limit (RLIMIT_MEMLOCK) of this process "
+			"is %s, %s are pinned already; raise LimitMEMLOCK= of the unit, or `ulimit -l`",
+			need, limit, pinned);
 	}
-	return error_set_call(err, error, ERROR_RESOURCE, STAGE_RESOURCE, "ibv_reg_mr",
-			      "a buffer of %s cannot be registered, though the memory lock limit (RLIMIT_MEMLOCK) of %s would allow "
-			      "it (%s are pinned already): the kernel or the device has no more memory for it",
-			      need, limit, pinned);
+	return error_set_call(
+		err, error, ERROR_RESOURCE, STAGE_RESOURCE, "ibv_reg_mr",
+		"a buffer of %s cannot be registered, though the memory lock limit (RLIMIT_MEMLOCK) of %s would allow "
+		"it (%s are pinned already): the kernel or the device has no more memory for it",
+		need, limit, pinned);
 }
 
-int region_init(struct region *region, struct ibv_pd *pd, size_t size_bytes, unsigned access, struct steps *steps,
-		struct error *err)
+int region_init(struct region *region, struct ibv_pd *pd, size_t size_bytes, unsigned access,
+		struct steps *steps, struct error *err)
 {
 	uint64_t started_mono_ns = clock_mono_ns();
 	char text[UNITS_SIZE];
-	void *buffer = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *buffer =
+		mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (buffer == MAP_FAILED) {
-		return error_set_call(err, errno, ERROR_RESOURCE, STAGE_RESOURCE, "mmap", "a buffer of %s cannot be had",
+		return error_set_call(err, errno, ERROR_RESOURCE, STAGE_RESOURCE, "mmap",
+				      "a buffer of %s cannot be had",
 				      units_format_size(size_bytes, text));
 	}
 	region->buffer = buffer;
@@ -75,10 +80,14 @@ void region_done(struct region *region, struct steps *steps)
 	uint64_t started_mono_ns = clock_mono_ns();
 
 	if (region->mr) {
-		/* Of a device that is gone it may fail: the kernel keeps the pages as long as it needs them. */
+		/*
+		 * Of a device that is gone it may fail: the kernel keeps the pages as long as it
+		 * needs them.
+		 */
 		(void)ibv_dereg_mr(region->mr);
 		if (steps) {
-			step_add(steps, "dereg_mr", clock_mono_ns() - started_mono_ns, region->size_bytes);
+			step_add(steps, "dereg_mr", clock_mono_ns() - started_mono_ns,
+				 region->size_bytes);
 		}
 	}
 	if (region->buffer) {

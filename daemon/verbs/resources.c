@@ -23,74 +23,83 @@ static void add_step(struct steps *steps, const char *name, uint64_t started_mon
 	}
 }
 
-static int ask_port(struct resources *resources, const struct endpoint *local, struct ibv_port_attr *ret, struct error *err)
+static int ask_port(struct resources *resources, const struct endpoint *local,
+		    struct ibv_port_attr *ret, struct error *err)
 {
 	struct device *device = resources->device;
 	uint64_t gid_index = local->gid_index == SCHEMA_AUTO ? 0 : local->gid_index;
 	int error;
 
 	if (local->port_num < 1 || local->port_num > device->attr.phys_port_cnt) {
-		return error_set(err, -ENODEV, ERROR_DEVICE, "RDMA device \"%s\" has no port %llu (it has %u)", device->name,
+		return error_set(err, -ENODEV, ERROR_DEVICE,
+				 "RDMA device \"%s\" has no port %llu (it has %u)", device->name,
 				 (unsigned long long)local->port_num, device->attr.phys_port_cnt);
 	}
 	error = ibv_query_port(device->context, (uint8_t)local->port_num, ret);
 	if (error != 0) {
 		return error_set_call(err, error, ERROR_DEVICE, STAGE_RESOURCE, "ibv_query_port",
-				      "port %llu of RDMA device \"%s\" cannot be asked", (unsigned long long)local->port_num,
-				      device->name);
+				      "port %llu of RDMA device \"%s\" cannot be asked",
+				      (unsigned long long)local->port_num, device->name);
 	}
 	resources->lid = ret->lid;
 	resources->mtu_bytes = ret->active_mtu ? 128ull << ret->active_mtu : 0;
 	resources->is_infiniband = ret->link_layer == IBV_LINK_LAYER_INFINIBAND;
 	/* An index beyond the table is refused by the comparison that follows, with its name. */
 	if (gid_index < (uint64_t)ret->gid_tbl_len &&
-	    ibv_query_gid(device->context, (uint8_t)local->port_num, (int)gid_index, &resources->gid) != 0) {
+	    ibv_query_gid(device->context, (uint8_t)local->port_num, (int)gid_index,
+			  &resources->gid) != 0) {
 		memset(&resources->gid, 0, sizeof(resources->gid));
 	}
 	return 0;
 }
 
-static int create_cq(struct resources *resources, uint64_t entries, struct ibv_cq **ret, struct steps *steps,
-		     struct error *err)
+static int create_cq(struct resources *resources, uint64_t entries, struct ibv_cq **ret,
+		     struct steps *steps, struct error *err)
 {
 	uint64_t started_mono_ns = clock_mono_ns();
 
 	*ret = ibv_create_cq(resources->device->context, (int)entries, NULL, NULL, 0);
 	if (!*ret) {
-		return error_set_call(err, errno ? errno : ENOMEM, ERROR_RESOURCE, STAGE_RESOURCE, "ibv_create_cq",
-				      "%s gives no completion queue of %llu entries (its max_cqe is %d, max_cq %d)",
-				      resources->device->name, (unsigned long long)entries, resources->device->attr.max_cqe,
-				      resources->device->attr.max_cq);
+		return error_set_call(
+			err, errno ? errno : ENOMEM, ERROR_RESOURCE, STAGE_RESOURCE,
+			"ibv_create_cq",
+			"%s gives no completion queue of %llu entries (its max_cqe is %d, max_cq %d)",
+			resources->device->name, (unsigned long long)entries,
+			resources->device->attr.max_cqe, resources->device->attr.max_cq);
 	}
 	add_step(steps, "create_cq", started_mono_ns);
 	return 0;
 }
 
-static int create_shared(struct resources *resources, const struct demand *demand, struct steps *steps, struct error *err)
+static int create_shared(struct resources *resources, const struct demand *demand,
+			 struct steps *steps, struct error *err)
 {
 	uint64_t started_mono_ns = clock_mono_ns();
 	int ret;
 
 	resources->pd = ibv_alloc_pd(resources->device->context);
 	if (!resources->pd) {
-		return error_set_call(err, errno ? errno : ENOMEM, ERROR_RESOURCE, STAGE_RESOURCE, "ibv_alloc_pd",
-				      "%s gives no protection domain", resources->device->name);
+		return error_set_call(err, errno ? errno : ENOMEM, ERROR_RESOURCE, STAGE_RESOURCE,
+				      "ibv_alloc_pd", "%s gives no protection domain",
+				      resources->device->name);
 	}
 	add_step(steps, "alloc_pd", started_mono_ns);
 	ret = region_init(&resources->region, resources->pd,
-			  demand->layout.total_bytes ? demand->layout.total_bytes : EMPTY_BUFFER_BYTES, demand->mr_access,
-			  steps, err);
+			  demand->layout.total_bytes ? demand->layout.total_bytes
+						     : EMPTY_BUFFER_BYTES,
+			  demand->mr_access, steps, err);
 	if (ret < 0) {
 		return ret;
 	}
 	resources->mr = resources->region.mr;
 	resources->buffer = resources->region.buffer;
 	ret = create_cq(resources, demand->send_cqe, &resources->send_cq, steps, err);
-	return ret < 0 ? ret : create_cq(resources, demand->recv_cqe, &resources->recv_cq, steps, err);
+	return ret < 0 ? ret
+		       : create_cq(resources, demand->recv_cqe, &resources->recv_cq, steps, err);
 }
 
-static int create_qps(struct resources *resources, const struct demand *demand, const struct assignment *assignment,
-		      struct steps *steps, struct error *err)
+static int create_qps(struct resources *resources, const struct demand *demand,
+		      const struct assignment *assignment, struct steps *steps, struct error *err)
 {
 	const struct qp_settings *qp = &assignment->workload.qp;
 	struct queue_pair_wish wish = {
@@ -99,7 +108,8 @@ static int create_qps(struct resources *resources, const struct demand *demand, 
 		.max_send_wr = qp->max_send_wr,
 		.max_recv_wr = demand->recv_depth,
 		.max_inline_bytes = demand->max_inline_bytes,
-		.min_inline_bytes = demand->is_inline_fixed ? demand->max_inline_bytes : demand->min_inline_bytes,
+		.min_inline_bytes = demand->is_inline_fixed ? demand->max_inline_bytes
+							    : demand->min_inline_bytes,
 	};
 
 	resources->qps = memory_new_array(qp->num_qps, sizeof(struct ibv_qp *));
@@ -107,10 +117,12 @@ static int create_qps(struct resources *resources, const struct demand *demand, 
 	random_fill(resources->psns, qp->num_qps * sizeof(uint32_t));
 	for (size_t i = 0; i < qp->num_qps; i++) {
 		uint64_t started_mono_ns = clock_mono_ns();
-		int ret = queue_pair_create(&resources->qps[i], resources->device, resources->pd, &wish, err);
+		int ret = queue_pair_create(&resources->qps[i], resources->device, resources->pd,
+					    &wish, err);
 
 		if (ret < 0) {
-			error_prefix(err, "queue pair %zu of %llu", i + 1, (unsigned long long)qp->num_qps);
+			error_prefix(err, "queue pair %zu of %llu", i + 1,
+				     (unsigned long long)qp->num_qps);
 			return ret;
 		}
 		resources->qp_count++;
@@ -121,8 +133,8 @@ static int create_qps(struct resources *resources, const struct demand *demand, 
 	return 0;
 }
 
-static int go_init(struct resources *resources, const struct demand *demand, const struct assignment *assignment,
-		   struct steps *steps, struct error *err)
+static int go_init(struct resources *resources, const struct demand *demand,
+		   const struct assignment *assignment, struct steps *steps, struct error *err)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
@@ -134,13 +146,15 @@ static int go_init(struct resources *resources, const struct demand *demand, con
 	for (size_t i = 0; i < resources->qp_count; i++) {
 		uint64_t started_mono_ns = clock_mono_ns();
 		int error = ibv_modify_qp(resources->qps[i], &attr,
-					  IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+					  IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+						  IBV_QP_ACCESS_FLAGS);
 
 		if (error != 0) {
-			return error_set_call(err, error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
-					      "qp 0x%x of %s cannot go to INIT (port %u, pkey_index %u)",
-					      resources->qps[i]->qp_num, resources->device->name, attr.port_num,
-					      attr.pkey_index);
+			return error_set_call(
+				err, error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
+				"qp 0x%x of %s cannot go to INIT (port %u, pkey_index %u)",
+				resources->qps[i]->qp_num, resources->device->name, attr.port_num,
+				attr.pkey_index);
 		}
 		add_step(steps, "modify_init", started_mono_ns);
 	}
@@ -156,7 +170,8 @@ static void prepare_receives(struct resources *resources)
 		size_t qp = i / depth;
 
 		resources->recv_sges[i] = (struct ibv_sge){
-			.addr = (uint64_t)(uintptr_t)resources->buffer + qp * layout->stride_bytes + layout->half_bytes,
+			.addr = (uint64_t)(uintptr_t)resources->buffer + qp * layout->stride_bytes +
+				layout->half_bytes,
 			.length = (uint32_t)layout->half_bytes,
 			.lkey = resources->mr->lkey,
 		};
@@ -179,9 +194,10 @@ static int post_receives(struct resources *resources, struct steps *steps, struc
 	resources->recv_wrs = memory_try(resources->qp_count * depth, sizeof(struct ibv_recv_wr));
 	resources->recv_sges = memory_try(resources->qp_count * depth, sizeof(struct ibv_sge));
 	if (!resources->recv_wrs || !resources->recv_sges) {
-		return error_set(err, -ENOMEM, ERROR_RESOURCE,
-				 "no memory for %llu receives on each of %zu queue pairs; lower qp.max_recv_wr or qp.num_qps",
-				 (unsigned long long)depth, resources->qp_count);
+		return error_set(
+			err, -ENOMEM, ERROR_RESOURCE,
+			"no memory for %llu receives on each of %zu queue pairs; lower qp.max_recv_wr or qp.num_qps",
+			(unsigned long long)depth, resources->qp_count);
 	}
 	prepare_receives(resources);
 	for (size_t i = 0; i < resources->qp_count; i++) {
@@ -190,17 +206,20 @@ static int post_receives(struct resources *resources, struct steps *steps, struc
 		int error = ibv_post_recv(resources->qps[i], &resources->recv_wrs[i * depth], &bad);
 
 		if (error != 0) {
-			return error_set_call(err, error, ERROR_DEVICE, STAGE_RESOURCE, "ibv_post_recv",
-					      "%llu receives of %llu bytes cannot be posted on qp 0x%x of %s",
-					      (unsigned long long)depth, (unsigned long long)resources->layout.half_bytes,
-					      resources->qps[i]->qp_num, resources->device->name);
+			return error_set_call(
+				err, error, ERROR_DEVICE, STAGE_RESOURCE, "ibv_post_recv",
+				"%llu receives of %llu bytes cannot be posted on qp 0x%x of %s",
+				(unsigned long long)depth,
+				(unsigned long long)resources->layout.half_bytes,
+				resources->qps[i]->qp_num, resources->device->name);
 		}
 		add_step(steps, "post_recv", started_mono_ns);
 	}
 	return 0;
 }
 
-static int build(struct resources *resources, const struct assignment *assignment, struct steps *steps, struct error *err)
+static int build(struct resources *resources, const struct assignment *assignment,
+		 struct steps *steps, struct error *err)
 {
 	struct demand demand;
 	struct ibv_port_attr port;
@@ -231,8 +250,36 @@ static int build(struct resources *resources, const struct assignment *assignmen
 	return ret < 0 ? ret : post_receives(resources, steps, err);
 }
 
-int resources_new(struct resources **ret_resources, struct device *device, const struct assignment *assignment,
-		  struct steps *steps, struct error *err)
+/* Errors that no call reported get the word by which judgements know them. */
+static void name_cause(int error, struct error *err)
+{
+	if (err->call[0]) {
+		return;
+	}
+	switch (-error) {
+	case ERANGE:
+		text_copy(err->call, sizeof(err->call), "limit");
+		break;
+	case ENODEV:
+	case ENETDOWN:
+	case ENOENT:
+		text_copy(err->call, sizeof(err->call), "device");
+		err->stage = STAGE_DISCOVER;
+		break;
+	case EOPNOTSUPP:
+		err->kind = ERROR_KIND_ERRNO;
+		err->number = EOPNOTSUPP;
+		break;
+	default:
+		break;
+	}
+	if (err->stage == STAGE_NONE) {
+		err->stage = STAGE_RESOURCE;
+	}
+}
+
+int resources_new(struct resources **ret_resources, struct device *device,
+		  const struct assignment *assignment, struct steps *steps, struct error *err)
 {
 	struct resources *resources = memory_new(sizeof(*resources));
 	int ret;
@@ -240,8 +287,8 @@ int resources_new(struct resources **ret_resources, struct device *device, const
 	resources->device = device;
 	ret = build(resources, assignment, steps, err);
 	if (ret < 0) {
-		if (err && err->stage == STAGE_NONE) {
-			err->stage = STAGE_RESOURCE;
+		if (err) {
+			name_cause(ret, err);
 		}
 		resources_free(resources, NULL);
 		return ret;
@@ -250,7 +297,8 @@ int resources_new(struct resources **ret_resources, struct device *device, const
 	return 0;
 }
 
-void resources_info(const struct resources *resources, const struct assignment *assignment, struct endpoint_info *ret)
+void resources_info(const struct resources *resources, const struct assignment *assignment,
+		    struct endpoint_info *ret)
 {
 	*ret = (struct endpoint_info){
 		.lid = resources->lid,
@@ -279,7 +327,9 @@ void resources_free(struct resources *resources, struct steps *steps)
 	if (!resources) {
 		return;
 	}
-	/* On a device that is gone every one of these fails; closing its context ends what is left. */
+	/*
+	 * On a device that is gone every one of these fails; closing its context ends what is left.
+	 */
 	for (size_t i = 0; i < resources->qp_count; i++) {
 		uint64_t started_mono_ns = clock_mono_ns();
 

@@ -2,11 +2,12 @@
 #pragma once
 
 /*
- * The verbs objects of one job: made, connected and destroyed on a setup thread, used by one worker in between. Errors name the call, the
- * attribute and the device's limit ("qp.max_send_wr 40000 is above rxe0's max_qp_wr 32768"), not a bare ENOMEM.
+ * The verbs objects of one job: made, connected and destroyed on a setup thread, used by one worker
+ * in between. Errors name the call, the attribute and the device's limit ("qp.max_send_wr 40000 is
+ * above rxe0's max_qp_wr 32768"), not a bare ENOMEM.
  *
- * Steps, in this order: alloc_pd, map_buffer and reg_mr (with bytes), create_cq, create_qp, modify_init, post_recv; modify_rtr,
- * modify_rts; destroy_qp, destroy_cq, dereg_mr, dealloc_pd.
+ * Steps, in this order: alloc_pd, map_buffer and reg_mr (with bytes), create_cq, create_qp,
+ * modify_init, post_recv; modify_rtr, modify_rts; destroy_qp, destroy_cq, dereg_mr, dealloc_pd.
  */
 
 #include <infiniband/verbs.h>
@@ -29,10 +30,11 @@ struct resources {
 	size_t qp_count;
 	struct ibv_qp **qps;
 	uint64_t max_inline_data; /* as given */
-	uint64_t recv_depth; /* receives posted on each queue pair while it was still in INIT; 0 if no sends will come */
+	uint64_t recv_depth; /* receives posted on each queue pair in INIT; 0 if no sends come */
 	/*
-	 * A chain of recv_depth per queue pair, for reposting whole or in part: those of queue pair i begin at i * recv_depth, their
-	 * wr_id is i. Every one points to the receiving half of its queue pair.
+	 * A chain of recv_depth per queue pair, for reposting whole or in part: those of queue pair
+	 * i begin at i * recv_depth, their wr_id is i. Every one points to the receiving half of
+	 * its queue pair.
 	 */
 	struct ibv_recv_wr *recv_wrs;
 	struct ibv_sge *recv_sges;
@@ -45,16 +47,19 @@ struct resources {
 };
 
 /*
- * Compares with the device's limits, allocates, registers (least rights for the operations), creates, goes to INIT and posts
- * receives. Every slow call is added to `steps`. 0, or -errno with err and everything undone.
+ * Compares with the device's limits, allocates, registers (least rights for the operations),
+ * creates, goes to INIT and posts receives. Every slow call is added to `steps`. 0, or -errno with
+ * err and everything undone.
  */
-int resources_new(struct resources **ret, struct device *device, const struct assignment *assignment,
-		  struct steps *steps, struct error *err);
+int resources_new(struct resources **ret, struct device *device,
+		  const struct assignment *assignment, struct steps *steps, struct error *err);
 /* What the other end needs. */
-void resources_info(const struct resources *resources, const struct assignment *assignment, struct endpoint_info *ret);
+void resources_info(const struct resources *resources, const struct assignment *assignment,
+		    struct endpoint_info *ret);
 /*
- * INIT -> RTR -> RTS with the other end's values, every attribute from the assignment. `remote` is not trusted: class PEER when it
- * does not fit. An address that cannot be resolved has stage RESOLVE.
+ * INIT -> RTR -> RTS with the other end's values, every attribute from the assignment. `remote` is
+ * not trusted: class PEER when it does not fit. A neighbour that does not answer gives
+ * stage MODIFY_QP with ETIMEDOUT or an errno of that kind.
  */
 int resources_connect(struct resources *resources, const struct assignment *assignment,
 		      const struct endpoint_info *remote, struct steps *steps, struct error *err);

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * What RDMA ports this host has, as an inventory tells it. Remembers from scan to scan: a device whose facts in sysfs stay the same
- * is not opened again (a context that is open keeps a device from being removed), but once a minute, or when asked to.
+ * What RDMA ports this host has, as an inventory tells it. Remembers from scan to scan: a device
+ * whose facts in sysfs stay the same is not opened again (a context that is open keeps a device
+ * from being removed), but once a minute, or when asked to.
  *
  * scan_run runs on one thread at a time and may block; scan_asks_about on the control thread.
  */
@@ -21,15 +22,20 @@ struct scan *scan_new(const char *sys_root);
 void scan_free(struct scan *scan);
 
 /*
- * Fills the ports of *ret from all devices that `settings` selects (all active ports, in name order, when it lists none; those
- * listed, in that order, also when they are not active). A device that cannot be asked is left out and named in *err (first one),
- * the others are told all the same: 0 unless nothing could be listed at all. A configured device that is absent is no error here.
+ * Fills the ports of *ret from all devices that `settings` selects (all active ports, in name
+ * order, when it lists none; those listed, in that order, also when they are not active). A device
+ * that cannot be asked is left out and named in *err (first one), the others are told all the same:
+ * 0 unless nothing could be listed at all. A configured device that is absent is no error here.
  * is_fresh: asks every device, whatever sysfs says.
  */
-int scan_run(struct scan *scan, const struct daemon_settings *settings, bool is_fresh, struct inventory *ret, struct error *err);
+int scan_run(struct scan *scan, const struct daemon_settings *settings, bool is_fresh,
+	     struct inventory *ret, struct error *err);
 
 /* Whether the last scan saw such a device at all, selected or not. Not while one runs. */
 bool scan_is_present(const struct scan *scan, const char *name);
 
-/* The device that a running scan is asking, NULL when none: named when it hangs. Valid until the next scan begins. */
+/*
+ * The device that a running scan is asking, NULL when none: named when it hangs. Valid until the
+ * next scan begins.
+ */
 const char *scan_asks_about(const struct scan *scan);

@@ -14,9 +14,9 @@
 #define MAX_THREADS 8
 
 /*
- * The tasks of one key, in order. A lane with tasks is either in the mailbox `runnable` or held by one thread, which runs one task
- * and hands it on: so tasks of a key never run at once, and lanes take turns. `pending` decides who hands it on; at zero no
- * thread touches the lane any more.
+ * The tasks of one key, in order. A lane with tasks is either in the mailbox `runnable` or held by
+ * one thread, which runs one task and hands it on: so tasks of a key never run at once, and lanes
+ * take turns. `pending` decides who hands it on; at zero no thread touches the lane any more.
  */
 struct lane {
 	struct message message; /* first: in `runnable` */
@@ -141,7 +141,8 @@ int setup_new(struct setup **ret, const char *device_name, unsigned threads, str
 
 		self->setup = setup;
 		snprintf(name, sizeof(name), "s%u-%s", i, device_name);
-		int error = thread_start(&self->thread, &(struct thread_options){ .name = name, .cpu = -1 },
+		int error = thread_start(&self->thread,
+					 &(struct thread_options){ .name = name, .cpu = -1 },
 					 pool_step, self, err);
 		if (error < 0) {
 			/* The others wait for work: they end at once. */
@@ -161,7 +162,8 @@ uint64_t setup_oldest_ns(struct setup *setup, uint64_t now_mono_ns)
 	for (unsigned i = 0; i < setup->thread_count; i++) {
 		uint64_t since_mono_ns = atomic_load(&setup->threads[i].busy_since_mono_ns);
 
-		if (since_mono_ns != 0 && since_mono_ns < now_mono_ns && now_mono_ns - since_mono_ns > oldest_ns) {
+		if (since_mono_ns != 0 && since_mono_ns < now_mono_ns &&
+		    now_mono_ns - since_mono_ns > oldest_ns) {
 			oldest_ns = now_mono_ns - since_mono_ns;
 		}
 	}

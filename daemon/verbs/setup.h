@@ -2,11 +2,13 @@
 #pragma once
 
 /*
- * The setup pool of one device: the threads on which every verb that may block runs (open, query, reg_mr, create_*, modify to
- * INIT/RTR/RTS, destroy). One device's hung verb never delays another's: a pool each.
+ * The setup pool of one device: the threads on which every verb that may block runs (open, query,
+ * reg_mr, create_*, modify to INIT/RTR/RTS, destroy). One device's hung verb never delays
+ * another's: a pool each.
  *
- * A task is taken by the pool, run once on one of its threads, then posted to `reply` (ownership goes to whom reads it). Tasks of one
- * `key` (a job) run in the order of submission, never at once. Control thread: everything here; run(): a pool thread.
+ * A task is taken by the pool, run once on one of its threads, then posted to `reply` (ownership
+ * goes to whom reads it). Tasks of one `key` (a job) run in the order of submission, never at once.
+ * Control thread: everything here; run(): a pool thread.
  */
 
 #include <stdint.h>
@@ -27,7 +29,9 @@ struct setup;
 int setup_new(struct setup **ret, const char *device_name, unsigned threads, struct error *err);
 /* Takes the task. */
 void setup_submit(struct setup *setup, struct setup_task *task);
-/* Age of the oldest task that is still running, 0 when none: past its deadline the device is sick. */
+/*
+ * Age of the oldest task that is still running, 0 when none: past its deadline the device is sick.
+ */
 uint64_t setup_oldest_ns(struct setup *setup, uint64_t now_mono_ns);
 /* Lets queued tasks finish; -ETIMEDOUT leaves hung threads behind (and their memory). */
 int setup_stop(struct setup *setup, uint64_t deadline_mono_ns);

@@ -364,8 +364,8 @@ struct ibv_cq_ex *null_create_cq_ex(struct ibv_context *context, struct ibv_cq_i
 {
 	struct ibv_cq_ex *ex;
 
-	if (attr->wc_flags & (IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
-			      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)) {
+	if (attr->wc_flags &
+	    (IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}

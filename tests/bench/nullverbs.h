@@ -2,11 +2,12 @@
 #pragma once
 
 /*
- * A stand-in for libibverbs, loaded before it (LD_PRELOAD), with one device "null0" that completes all it is given at once and moves no
- * data. Two programs on it differ by their own instructions only. It serves initiators: nothing ever arrives at a peer.
+ * A stand-in for libibverbs, loaded before it (LD_PRELOAD), with one device "null0" that completes
+ * all it is given at once and moves no data. Two programs on it differ by their own instructions
+ * only. It serves initiators: nothing ever arrives at a peer.
  *
- * nullverbs-device.c: the device and what it says of itself; nullverbs-queue.c: queues, posting and polling;
- * nullverbs-object.c: everything else that programs make and destroy.
+ * nullverbs-device.c: the device and what it says of itself; nullverbs-queue.c: queues, posting and
+ * polling; nullverbs-object.c: everything else that programs make and destroy.
  */
 
 #include <infiniband/verbs.h>

@@ -187,6 +187,14 @@ void fabric_run(struct fabric *fabric)
 	nic_unlock(fabric);
 }
 
+uint64_t fabric_activity(struct fabric *fabric)
+{
+	pthread_mutex_lock(&fabric->lock);
+	uint64_t activity = fabric->activity;
+	pthread_mutex_unlock(&fabric->lock);
+	return activity;
+}
+
 uint64_t fabric_next_ns(struct fabric *fabric)
 {
 	pthread_mutex_lock(&fabric->lock);

@@ -169,6 +169,9 @@ uint64_t fabric_spent_ns(struct fabric *fabric);
 
 /* Runs all events that are due. */
 void fabric_run(struct fabric *fabric);
+/* Grows whenever a program could notice something: a completion, bytes in memory, a readable
+ * descriptor. */
+uint64_t fabric_activity(struct fabric *fabric);
 /* When the earliest pending event is due; UINT64_MAX: nothing will happen by itself. */
 uint64_t fabric_next_ns(struct fabric *fabric);
 /* Of the fake clock, the only one read here; the same for all nodes whatever their offsets. */

@@ -45,6 +45,8 @@ struct ready {
 
 /* NULL when there is no world: then the seams are the product's. */
 struct world *inside_world(void);
+/* As world_enter, but the node's loop has no more to do than before. */
+struct node *inside_enter(struct node *node);
 /* NULL: the test itself. */
 struct node *inside_node(void);
 struct node *inside_find_address(struct world *world, const char *address);
@@ -58,9 +60,13 @@ enum world_cut inside_cut(const struct world *world, const struct node *a, const
 void inside_die(struct world *world, const char *why) __attribute__((noreturn));
 
 /* thread.c */
-/* Steps what may run of this node, or (NULL) of all that are not frozen; true if anything was done.
- * Adds to *steps. */
-bool thread_step_all(struct world *world, struct node *node, uint64_t *steps);
+/* What threads did in a round. */
+enum { STEPPED_HOT = 1, /* one that busy-polls did something */ STEPPED = 2 /* another one did */ };
+/* Steps what may run of this node, or (NULL) of all that are not frozen; the bits above. Adds to
+ * *steps. */
+unsigned thread_step_all(struct world *world, struct node *node, uint64_t *steps);
+/* A node was frozen or thawed. */
+void thread_look_again(void);
 /* When the earliest wants to run by itself; UINT64_MAX: none. */
 uint64_t thread_next_ns(struct world *world);
 void thread_print_all(struct world *world);

@@ -63,6 +63,7 @@ struct stream {
 };
 
 static struct list streams = LIST_INIT(streams);
+static uint64_t due_ns = UINT64_MAX; /* of the earliest chunk that is not held by a cut */
 static int results[NET_FDS]; /* of connecting, by descriptor: 0, -errno, or -EINPROGRESS for ever */
 
 static void watch(struct stream_end *end, unsigned events)
@@ -94,6 +95,11 @@ static void stream_free(struct stream *stream)
 	free(stream);
 }
 
+static enum world_cut cut_of(const struct stream *stream)
+{
+	return inside_cut(stream->ends[0].node->world, stream->ends[0].node, stream->ends[1].node);
+}
+
 static void add_chunk(struct stream_end *to, const char *data, size_t count)
 {
 	struct chunk *chunk = memory_new(sizeof(*chunk) + count);
@@ -104,13 +110,11 @@ static void add_chunk(struct stream_end *to, const char *data, size_t count)
 	if (count > 0) {
 		memcpy(chunk->data, data, count);
 	}
+	if (chunk->due_ns < due_ns && cut_of(to->stream) != WORLD_SILENT) {
+		due_ns = chunk->due_ns;
+	}
 	to->held_bytes += count;
 	list_append(&to->outgoing, &chunk->link);
-}
-
-static enum world_cut cut_of(const struct stream *stream)
-{
-	return inside_cut(stream->ends[0].node->world, stream->ends[0].node, stream->ends[1].node);
 }
 
 /* What a node wrote goes on its way to the other. */
@@ -192,12 +196,31 @@ static bool is_over(const struct stream *stream)
 	       list_is_empty(&ends[1].outgoing);
 }
 
+static void find_due(void)
+{
+	struct stream *stream;
+
+	due_ns = UINT64_MAX;
+	list_each(stream, &streams, link) {
+		for (int i = 0; i < 2 && cut_of(stream) != WORLD_SILENT; i++) {
+			struct chunk *chunk =
+				list_first(&stream->ends[i].outgoing, struct chunk, link);
+			if (chunk != NULL && chunk->due_ns < due_ns) {
+				due_ns = chunk->due_ns;
+			}
+		}
+	}
+}
+
 bool net_deliver(struct world *world)
 {
 	bool has_done = false;
 	struct stream *stream;
 
 	(void)world;
+	if (due_ns > fake_clock_now_ns()) {
+		return false;
+	}
 	list_each(stream, &streams, link) {
 		if (stream->is_dead || cut_of(stream) == WORLD_SILENT) {
 			continue;
@@ -209,24 +232,13 @@ bool net_deliver(struct world *world)
 			has_done = true;
 		}
 	}
+	find_due();
 	return has_done;
 }
 
 uint64_t net_next_ns(void)
 {
-	uint64_t next_ns = UINT64_MAX;
-	struct stream *stream;
-
-	list_each(stream, &streams, link) {
-		for (int i = 0; i < 2 && cut_of(stream) != WORLD_SILENT; i++) {
-			struct chunk *chunk =
-				list_first(&stream->ends[i].outgoing, struct chunk, link);
-			if (chunk != NULL && chunk->due_ns < next_ns) {
-				next_ns = chunk->due_ns;
-			}
-		}
-	}
-	return next_ns;
+	return due_ns;
 }
 
 void net_cut_changed(struct world *world)
@@ -239,6 +251,7 @@ void net_cut_changed(struct world *world)
 			stream_free(stream);
 		}
 	}
+	find_due();
 }
 
 void net_print_all(void)

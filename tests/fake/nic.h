@@ -116,6 +116,7 @@ struct fabric {
 	void (*pass_time)(void *arg, uint64_t ns);
 	void *pass_time_arg;
 	uint64_t spent_ns;
+	uint64_t activity;
 
 	pthread_t pump;
 	bool is_pumping;

@@ -24,7 +24,7 @@
 
 #define FIBER_STACK_BYTES (1 << 20)
 #define FIBER_CPUS 8
-#define FIBER_JOIN_STEP_NS 100000
+#define FIBER_JOIN_STEP_NS 1000
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
@@ -43,6 +43,7 @@ unsigned thread_cpus(int *cpus, unsigned max);
 /* A thread of a world. */
 struct fiber {
 	struct list link; /* in node->threads */
+	struct list hot_link; /* in hot_fibers, while is_hot */
 	struct node *node;
 	char name[16];
 	thread_step_fn step;
@@ -50,11 +51,17 @@ struct fiber {
 	struct thread_next next; /* what its last step wanted; until_mono_ns on the node's clock */
 	bool is_woken;
 	bool is_running;
+	bool is_hot; /* busy-polls: stepped without a switch, it never blocks */
 	uint64_t asleep_until_ns; /* in a slow verb; 0: not */
 	ucontext_t context;
 	void *stack;
 	void *sanitizer_stack; /* fake stack (address) or fiber (thread sanitizer) */
 };
+
+static struct list hot_fibers = LIST_INIT(hot_fibers);
+/* The earliest that one of the others wants; only a hint if must_look. */
+static uint64_t cool_next_ns;
+static bool must_look = true;
 
 /* The one that runs, or NULL: the world itself. */
 static struct fiber *running;
@@ -133,13 +140,16 @@ static struct fiber *fiber_new(struct node *node, const struct thread_options *o
 #if defined(__SANITIZE_THREAD__)
 	fiber->sanitizer_stack = __tsan_create_fiber(0);
 #endif
+	list_init(&fiber->hot_link);
 	list_append(&node->threads, &fiber->link);
+	must_look = true;
 	return fiber;
 }
 
 static void fiber_free(struct fiber *fiber)
 {
 	list_remove(&fiber->link);
+	list_remove(&fiber->hot_link);
 #if defined(__SANITIZE_THREAD__)
 	__tsan_destroy_fiber(fiber->sanitizer_stack);
 #endif
@@ -166,63 +176,119 @@ static uint64_t wants_at_ns(const struct fiber *fiber)
 		       : 0;
 }
 
-/* True if it did something. */
-static bool fiber_run(struct fiber *fiber)
+static unsigned fiber_run(struct fiber *fiber)
 {
 	bool is_due = wants_at_ns(fiber) <= fake_clock_now_ns();
+	bool was_hot = fiber->is_hot;
 
 	if (fiber->is_running || (fiber->asleep_until_ns > 0 && !is_due) ||
 	    (fiber->asleep_until_ns == 0 && fiber->next.want != THREAD_POLL && !is_due)) {
-		return false;
+		return 0;
 	}
-	struct node *before = world_enter(fiber->node);
+	struct node *before = inside_enter(fiber->node);
 	fiber->asleep_until_ns = 0;
 	fiber->is_woken = false;
 	fiber->is_running = true;
-	switch_to_fiber(fiber);
+	if (fiber->is_hot) {
+		fiber->next = fiber->step(fiber->arg);
+	} else {
+		switch_to_fiber(fiber);
+	}
+	fiber->is_hot = fiber->asleep_until_ns == 0 &&
+			(fiber->next.want == THREAD_POLL ||
+			 (fiber->is_hot && fiber->next.want == THREAD_AGAIN));
+	if (was_hot != fiber->is_hot) {
+		list_remove(&fiber->hot_link);
+		if (fiber->is_hot) {
+			list_append(&hot_fibers, &fiber->hot_link);
+		}
+	}
+	must_look |= !was_hot || !fiber->is_hot;
 	fiber->is_running = false;
-	world_enter(before);
-	return is_due || fiber->next.want == THREAD_AGAIN || fiber->next.want == THREAD_DONE;
+	inside_enter(before);
+	if (!is_due && fiber->next.want != THREAD_AGAIN && fiber->next.want != THREAD_DONE) {
+		return 0;
+	}
+	return was_hot && fiber->is_hot ? STEPPED_HOT : STEPPED;
 }
 
-static bool step_node(struct node *node, uint64_t *steps)
+static unsigned step_hot(uint64_t *steps)
 {
-	bool has_done = false;
+	unsigned done = 0;
+	struct fiber *fiber;
+
+	list_each(fiber, &hot_fibers, hot_link) {
+		if (!fiber->node->is_frozen) {
+			done |= fiber_run(fiber);
+			(*steps)++;
+		}
+	}
+	return done;
+}
+
+void thread_look_again(void)
+{
+	must_look = true;
+}
+
+/* Of all threads that do not busy-poll. */
+static void find_next(struct world *world)
+{
+	struct node *node;
+
+	cool_next_ns = UINT64_MAX;
+	must_look = false;
+	list_each(node, inside_nodes(world), link) {
+		for (struct list *at = node->threads.next; at != &node->threads && !node->is_frozen;
+		     at = at->next) {
+			struct fiber *fiber = list_entry(at, struct fiber, link);
+			uint64_t at_ns = fiber->is_hot ? UINT64_MAX : wants_at_ns(fiber);
+			cool_next_ns = at_ns < cool_next_ns ? at_ns : cool_next_ns;
+		}
+	}
+}
+
+static unsigned step_node(struct node *node, uint64_t *steps)
+{
+	unsigned done = 0;
 	struct fiber *fiber;
 
 	list_each(fiber, &node->threads, link) {
-		has_done |= fiber_run(fiber);
+		done |= fiber_run(fiber);
 		(*steps)++;
 	}
-	return has_done;
+	return done;
 }
 
-bool thread_step_all(struct world *world, struct node *node, uint64_t *steps)
+unsigned thread_step_all(struct world *world, struct node *node, uint64_t *steps)
 {
-	bool has_done = false;
+	unsigned done = 0;
 
 	if (node != NULL) {
 		return step_node(node, steps);
 	}
+	if (!must_look && cool_next_ns > fake_clock_now_ns()) {
+		return step_hot(steps);
+	}
 	list_each(node, inside_nodes(world), link) {
 		if (!node->is_frozen) {
-			has_done |= step_node(node, steps);
+			done |= step_node(node, steps);
 		}
 	}
-	return has_done;
+	return done;
 }
 
 uint64_t thread_next_ns(struct world *world)
 {
-	uint64_t next_ns = UINT64_MAX;
-	struct node *node;
+	struct fiber *fiber;
 
-	list_each(node, inside_nodes(world), link) {
-		for (struct list *at = node->threads.next; at != &node->threads && !node->is_frozen;
-		     at = at->next) {
-			uint64_t at_ns = wants_at_ns(list_entry(at, struct fiber, link));
-			next_ns = at_ns < next_ns ? at_ns : next_ns;
-		}
+	if (must_look) {
+		find_next(world);
+	}
+	uint64_t next_ns = cool_next_ns;
+	list_each(fiber, &hot_fibers, hot_link) {
+		uint64_t at_ns = fiber->node->is_frozen ? UINT64_MAX : wants_at_ns(fiber);
+		next_ns = at_ns < next_ns ? at_ns : next_ns;
 	}
 	return next_ns;
 }
@@ -273,6 +339,7 @@ void thread_wake(struct thread *thread)
 		real_thread_wake((struct real_thread *)thread);
 	} else {
 		((struct fiber *)thread)->is_woken = true;
+		must_look = true;
 	}
 }
 
@@ -288,7 +355,7 @@ static void wait_for_others(struct node *node, uint64_t deadline_ns)
 		switch_to_world(running, false);
 		return;
 	}
-	for (int i = 0; thread_step_all(node->world, node, &steps); i++) {
+	for (int i = 0; thread_step_all(node->world, node, &steps) != 0; i++) {
 		if (i == 1000000) {
 			inside_die(node->world, "thread_join: the node's threads never rest");
 		}
@@ -307,7 +374,7 @@ int thread_join(struct thread **thread, uint64_t deadline_mono_ns)
 	uint64_t deadline_ns = deadline_mono_ns == CLOCK_NEVER ? UINT64_MAX
 			       : deadline_mono_ns < offset_ns  ? 0
 							       : deadline_mono_ns - offset_ns;
-	while (fiber_run(fiber)) {
+	while (running == NULL && fiber_run(fiber) != 0) {
 	}
 	while (fiber->next.want != THREAD_DONE || fiber->is_running) {
 		if (fake_clock_now_ns() >= deadline_ns) {

@@ -17,6 +17,9 @@
 #define WORLD_NODES_MAX 64
 #define WORLD_READY_MAX 64
 #define WORLD_TURNS_MAX 10000 /* of one loop in one round */
+#define WORLD_LOOK_ROUNDS \
+	16 /* while threads busy-poll, descriptors are looked at this often, or after */
+#define WORLD_LOOK_NS 20000
 #define WORLD_STEPS_MAX 10000000 /* without time moving */
 
 struct world {
@@ -31,6 +34,12 @@ struct world {
 	unsigned cut_count; /* changes so far: 0 saves the look */
 	uint64_t steps; /* since time moved */
 	uint64_t rounds;
+	uint64_t looked_round;
+	uint64_t looked_ns;
+	uint64_t turn; /* rounds, those that found nothing included */
+	bool has_dirty; /* a node may be */
+	uint64_t timers_ns; /* the earliest of all nodes that are not frozen */
+	bool has_news; /* something other than busy-polling was done since the last look */
 };
 
 static struct world *current_world;
@@ -131,6 +140,7 @@ void inside_timer_set(int fd, bool is_real_clock, uint64_t at_ns)
 		node->timer_count++;
 	}
 	node->timers[i] = (struct node_timer){ fd, at_ns };
+	node->world->has_dirty = true; /* the earliest may be another now */
 }
 
 static uint64_t timer_ns(const struct node *node)
@@ -257,7 +267,7 @@ sd_event *world_event(struct node *node)
 	return node->event;
 }
 
-struct node *world_enter(struct node *node)
+struct node *inside_enter(struct node *node)
 {
 	struct node *before = current_node;
 
@@ -268,8 +278,21 @@ struct node *world_enter(struct node *node)
 	fabric_enter_host(node != NULL ? node->name : NULL);
 	fake_clock_set_offsets(node != NULL ? node->mono_offset_ns : 0,
 			       node != NULL ? node->real_offset_ns : 0);
+	return before;
+}
+
+struct node *world_enter(struct node *node)
+{
+	struct node *before = inside_enter(node);
+
+	/* what is done there may be for its loop to go on with */
 	if (node != NULL) {
 		node->is_dirty = true;
+		node->world->has_dirty = true;
+	}
+	if (before != NULL) {
+		before->is_dirty = true;
+		before->world->has_dirty = true;
 	}
 	return before;
 }
@@ -278,6 +301,8 @@ void world_freeze(struct node *node, bool is_frozen)
 {
 	node->is_frozen = is_frozen;
 	node->is_dirty = true;
+	node->world->has_dirty = true;
+	thread_look_again();
 }
 
 void world_set_latency(struct world *world, uint64_t latency_ns)
@@ -303,15 +328,34 @@ void world_cut(struct world *world, struct node *a, struct node *b, enum world_c
 
 /* --- rounds --- */
 
+/* A system call for each packet would cost more than all else. */
+static bool must_look(struct world *world)
+{
+	world->turn++;
+	if (!world->has_news && world->turn - world->looked_round < WORLD_LOOK_ROUNDS &&
+	    fake_clock_now_ns() - world->looked_ns < WORLD_LOOK_NS) {
+		return false;
+	}
+	world->looked_round = world->turn;
+	world->looked_ns = fake_clock_now_ns();
+	world->has_news = false;
+	return true;
+}
+
 static void collect_ready(struct world *world)
 {
 	struct epoll_event events[WORLD_READY_MAX];
+
+	if (!must_look(world)) {
+		return;
+	}
 	int count = epoll_wait(world->epoll_fd, events, WORLD_READY_MAX, 0);
 
 	for (int i = 0; i < count; i++) {
 		struct ready *ready = events[i].data.ptr;
 		if (ready->kind == READY_NODE) {
 			((struct node *)ready->owner)->is_dirty = true;
+			world->has_dirty = true;
 		} else {
 			net_stream_ready(world, ready->owner);
 			world->steps++;
@@ -324,7 +368,7 @@ static bool turn_loop(struct node *node)
 	struct world *world = node->world;
 	unsigned turns = 0;
 
-	world_enter(node);
+	inside_enter(node);
 	while (sd_event_get_state(node->event) != SD_EVENT_FINISHED) {
 		int r = sd_event_run(node->event, 0);
 		if (r < 0) {
@@ -344,63 +388,118 @@ static bool turn_loop(struct node *node)
 			node->timers[i].at_ns = UINT64_MAX;
 		}
 	}
-	world_enter(NULL);
+	inside_enter(NULL);
 	world->steps += turns;
 	return turns > 0;
 }
 
-static bool run_round(struct world *world)
+static bool turn_loops(struct world *world)
 {
-	struct node *before = world_enter(NULL);
 	bool has_done = false;
 	struct node *node;
 
-	fabric_run(world->fabric);
-	has_done |= net_deliver(world);
-	collect_ready(world);
+	if (!world->has_dirty && world->timers_ns > fake_clock_now_ns()) {
+		return false;
+	}
+	world->has_dirty = false;
 	list_each(node, &world->nodes, link) {
 		if (!node->is_frozen && (node->is_dirty || timer_ns(node) <= fake_clock_now_ns())) {
 			has_done |= turn_loop(node);
 		}
+		world->has_dirty |= node->is_dirty && !node->is_frozen;
 	}
-	has_done |= thread_step_all(world, NULL, &world->steps);
-	world_enter(before);
+	world->timers_ns = UINT64_MAX;
+	list_each(node, &world->nodes, link) {
+		if (!node->is_frozen && timer_ns(node) < world->timers_ns) {
+			world->timers_ns = timer_ns(node);
+		}
+	}
+	return has_done;
+}
+
+static bool run_round(struct world *world)
+{
+	struct node *before = inside_enter(NULL);
+	bool has_done = false;
+
+	fabric_run(world->fabric);
+	has_done |= net_deliver(world);
+	collect_ready(world);
+	has_done |= turn_loops(world);
+	world->has_news |= has_done;
+	unsigned stepped = thread_step_all(world, NULL, &world->steps);
+	world->has_news |= (stepped & STEPPED) != 0;
+	has_done |= stepped != 0;
+	inside_enter(before);
 	world->rounds += has_done;
 	return has_done;
 }
 
+/* Of everything but the fabric. */
 static uint64_t next_ns(struct world *world)
 {
-	uint64_t at_ns = fabric_next_ns(world->fabric);
-	struct node *node;
+	uint64_t at_ns = thread_next_ns(world);
+	uint64_t net_ns = net_next_ns();
 
-	at_ns = thread_next_ns(world) < at_ns ? thread_next_ns(world) : at_ns;
-	at_ns = net_next_ns() < at_ns ? net_next_ns() : at_ns;
-	list_each(node, &world->nodes, link) {
-		if (!node->is_frozen && timer_ns(node) < at_ns) {
-			at_ns = timer_ns(node);
+	at_ns = net_ns < at_ns ? net_ns : at_ns;
+	return world->timers_ns < at_ns ? world->timers_ns : at_ns;
+}
+
+/* Runs packets, up to a time, until a program could notice one. True: one did. */
+static bool run_packets(struct world *world, uint64_t until_ns)
+{
+	uint64_t activity = fabric_activity(world->fabric);
+
+	while (fabric_next_ns(world->fabric) <= until_ns) {
+		if (fabric_next_ns(world->fabric) > fake_clock_now_ns()) {
+			fake_clock_set(fabric_next_ns(world->fabric));
+			world->steps = 0;
+		}
+		fabric_run(world->fabric);
+		if (fabric_activity(world->fabric) != activity) {
+			return true;
 		}
 	}
-	return at_ns;
+	return false;
 }
 
 /* Moves time to what comes next, but not beyond `end_ns`. False: that is reached. */
 static bool advance(struct world *world, uint64_t end_ns, bool may_be_idle)
 {
 	uint64_t at_ns = next_ns(world);
+	uint64_t look_ns = world->looked_ns + WORLD_LOOK_NS;
 
-	if (at_ns == UINT64_MAX && !may_be_idle) {
+	if (at_ns == UINT64_MAX && fabric_next_ns(world->fabric) == UINT64_MAX && !may_be_idle) {
 		inside_die(world, "nothing will ever happen");
+	}
+	if (at_ns <= fake_clock_now_ns()) {
+		return true;
+	}
+	at_ns = at_ns < end_ns ? at_ns : end_ns + 1;
+	if (world->turn == world->looked_round) {
+		look_ns = at_ns; /* nothing happened since */
+	}
+	if (run_packets(world, (at_ns < look_ns ? at_ns : look_ns) - 1)) {
+		return true;
+	}
+	if (look_ns < at_ns) {
+		world->has_news = true; /* look before time goes far */
+		return true;
 	}
 	if (at_ns > end_ns) {
 		fake_clock_set(end_ns);
 		return false;
 	}
-	if (at_ns > fake_clock_now_ns()) {
-		fake_clock_set(at_ns);
-		world->steps = 0;
-	}
+	fake_clock_set(at_ns);
+	world->steps = 0;
 	return true;
+}
+
+static uint64_t end_of(uint64_t ns)
+{
+	uint64_t most_ns = (uint64_t)INT64_MAX - fake_clock_now_ns();
+
+	return fake_clock_now_ns() + (ns < most_ns ? ns : most_ns);
 }
 
 static void check_steps(struct world *world)
@@ -413,7 +512,7 @@ static void check_steps(struct world *world)
 bool world_run_until(struct world *world, bool (*is_true)(void *arg), void *arg,
 		     uint64_t timeout_ns)
 {
-	uint64_t end_ns = fake_clock_now_ns() + timeout_ns;
+	uint64_t end_ns = end_of(timeout_ns);
 
 	while (!is_true(arg)) {
 		check_steps(world);
@@ -426,7 +525,7 @@ bool world_run_until(struct world *world, bool (*is_true)(void *arg), void *arg,
 
 void world_run(struct world *world, uint64_t ns)
 {
-	uint64_t end_ns = fake_clock_now_ns() + ns;
+	uint64_t end_ns = end_of(ns);
 
 	do {
 		while (run_round(world)) {

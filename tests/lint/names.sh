@@ -27,6 +27,7 @@ while IFS= read -r object; do
   while read -r symbol; do
     case $symbol in
       "$prefix" | "$prefix"_* | main | __*) ;;
+      *_fields | *_names) grep -qsE "extern .*[ *]$symbol\\[" "${file%.c}.h" || problem "$file:1: names: exports $symbol, and its header does not declare it" ;;
       *) problem "$file:1: names: exports $symbol; only $prefix and ${prefix}_* may leave this file (static?)" ;;
     esac
   done < <(nm -g --defined-only --format=posix "$object" | cut -d' ' -f1)

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * An assignment with every default, from "left" port 1 (initiator) to "right" port 1 (responder), resolved as the planner would:
- * what tests of the engine and below begin with.
+ * An assignment with every default, from "left" port 1 (initiator) to "right" port 1 (responder),
+ * resolved as the planner would: what tests of the engine and below begin with.
  */
 
 #include <stdio.h>
@@ -12,7 +12,8 @@
 
 #include "model/assignment.h"
 
-static inline void assignments_endpoint(struct endpoint *endpoint, const char *node, const char *device)
+static inline void assignments_endpoint(struct endpoint *endpoint, const char *node,
+					const char *device)
 {
 	snprintf(endpoint->node, sizeof(endpoint->node), "%s", node);
 	snprintf(endpoint->device, sizeof(endpoint->device), "%s", device);
@@ -21,7 +22,8 @@ static inline void assignments_endpoint(struct endpoint *endpoint, const char *n
 }
 
 /* Caller frees. One operation of one size, 100 ms. */
-static inline struct assignment *assignments_new(int role, int pattern, int kind, uint64_t size_bytes)
+static inline struct assignment *assignments_new(int role, int pattern, int kind,
+						 uint64_t size_bytes)
 {
 	struct assignment *assignment = calloc(1, sizeof(*assignment));
 	struct workload *workload = &assignment->workload;
@@ -44,7 +46,8 @@ static inline struct assignment *assignments_new(int role, int pattern, int kind
 	workload->workload.ops[0].kind = kind;
 	workload->workload.ops[0].weight = 1;
 	workload->workload.ops[0].size_count = 1;
-	workload->workload.ops[0].sizes[0] = (struct operation_size){ .size_bytes = size_bytes, .weight = 1 };
+	workload->workload.ops[0].sizes[0] =
+		(struct operation_size){ .size_bytes = size_bytes, .weight = 1 };
 	workload->run.warmup_ns = 0;
 	workload->run.duration_ns = 100000000;
 	workload->run.iterations = 0;

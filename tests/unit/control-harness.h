@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Nodes for the tests of control/ and fleet/: each listens and records what its sessions tell; and a stranger, who speaks TLS and
- * frames by hand and keeps no rules. One sd-event loop for all.
+ * Daemons for the tests of control/ and fleet/: each listens and records what its sessions tell;
+ * and a stranger, who speaks TLS and frames by hand and keeps no rules. One sd-event loop for all.
  */
 
 #include <errno.h>
@@ -40,12 +40,13 @@ struct record {
 	char kinds[256]; /* of the messages, each followed by a blank */
 	json_t *last;
 	struct error why;
-	char close_on[32]; /* kind of a message on which the session is closed from inside the event */
+	char close_on[32]; /* kind of a message on which the session is closed from inside the event
+			    */
 	char free_on[32]; /* likewise freed */
 	bool close_on_open;
 };
 
-struct node {
+struct member {
 	struct session_identity identity;
 	struct inventory *inventory;
 	struct session_listener *listener;
@@ -122,9 +123,9 @@ static inline void record_done(struct record *record)
 	*record = (struct record){ 0 };
 }
 
-static inline void node_accepted(void *arg, struct session *session)
+static inline void member_accepted(void *arg, struct session *session)
 {
-	struct node *node = arg;
+	struct member *node = arg;
 	struct record *record = &node->records[node->accepted++];
 
 	assert_true(node->accepted <= sizeof(node->records) / sizeof(node->records[0]));
@@ -134,7 +135,7 @@ static inline void node_accepted(void *arg, struct session *session)
 	session_set_events(session, &record_events, record);
 }
 
-static inline void node_init(struct node *node, const char *name)
+static inline void member_init(struct member *node, const char *name)
 {
 	memset(node, 0, sizeof(*node));
 	node->inventory = memory_new(sizeof(*node->inventory));
@@ -150,7 +151,7 @@ static inline void node_init(struct node *node, const char *name)
 }
 
 /* On a port that is free: several tests may run at once. */
-static inline void node_listen(struct node *node, sd_event *event, unsigned max)
+static inline void member_listen(struct member *node, sd_event *event, unsigned max)
 {
 	static unsigned next;
 
@@ -159,14 +160,14 @@ static inline void node_listen(struct node *node, sd_event *event, unsigned max)
 
 		node->port = (uint16_t)(20000 + ((unsigned)getpid() * 37 + next++) % 10000);
 		if (session_listen(&node->listener, event, HOST, node->port, max, &node->identity,
-				   node_accepted, node, &err) == 0) {
+				   member_accepted, node, &err) == 0) {
 			return;
 		}
 	}
 	fail_msg("no free port");
 }
 
-static inline void node_done(struct node *node)
+static inline void member_done(struct member *node)
 {
 	session_listener_free(node->listener);
 	for (unsigned i = 0; i < node->accepted; i++) {
@@ -175,8 +176,8 @@ static inline void node_done(struct node *node)
 	free(node->inventory);
 }
 
-static inline void node_connect(struct node *node, sd_event *event, uint16_t port,
-				struct record *record)
+static inline void member_connect(struct member *node, sd_event *event, uint16_t port,
+				  struct record *record)
 {
 	record->session =
 		session_connect(event, HOST, port, &node->identity, &record_events, record);
@@ -194,10 +195,17 @@ static inline void run_until(sd_event *event, const unsigned *count, unsigned ta
 	assert_int_equal(*count, target);
 }
 
+/* Where time is virtual: how it passes. */
+static void (*pass_time)(unsigned ms);
+
 static inline void run_for(sd_event *event, unsigned ms)
 {
 	uint64_t deadline_mono_ns = clock_mono_ns() + ms * MS;
 
+	if (pass_time) {
+		pass_time(ms);
+		return;
+	}
 	while (clock_mono_ns() < deadline_mono_ns) {
 		assert_true(sd_event_run(event, 1000) >= 0);
 	}
@@ -214,12 +222,17 @@ struct stranger {
 	struct error err;
 };
 
-static inline void stranger_connect(struct stranger *stranger, uint16_t port)
+static inline void stranger_connect_to(struct stranger *stranger, const char *host, uint16_t port)
 {
 	*stranger = (struct stranger){ 0 };
 	frame_reader_init(&stranger->reader, LIMIT_FRAME_BYTES);
-	stranger->fd = net_connect(HOST, port, &stranger->err);
+	stranger->fd = net_connect(host, port, &stranger->err);
 	assert_true(stranger->fd >= 0);
+}
+
+static inline void stranger_connect(struct stranger *stranger, uint16_t port)
+{
+	stranger_connect_to(stranger, HOST, port);
 }
 
 /* With the fleet's key. */
@@ -228,7 +241,8 @@ static inline void stranger_shake(struct stranger *stranger, sd_event *event)
 	int ret = -EAGAIN;
 
 	run_for(event, 5);
-	assert_int_equal(tls_new(&stranger->tls, stranger->fd, false, &fleet_key, &stranger->err), 0);
+	assert_int_equal(tls_new(&stranger->tls, stranger->fd, false, &fleet_key, &stranger->err),
+			 0);
 	stranger->fd = -1;
 	for (int i = 0; i < 200 && ret == -EAGAIN; i++) {
 		ret = tls_handshake(stranger->tls, &stranger->err);
@@ -255,7 +269,7 @@ static inline void stranger_send_text(struct stranger *stranger, const char *bod
 	stranger_send_bytes(stranger, frame.data, frame.length);
 }
 
-#define STRANGER_HELLO                                                               \
+#define STRANGER_HELLO                                                                \
 	"{\"kind\":\"hello\",\"protocol\":1,\"node\":\"stranger\",\"version\":\"9\"," \
 	"\"boot_id\":\"b\",\"inventory\":{\"node\":\"stranger\",\"ports\":[]}}"
 
@@ -285,7 +299,8 @@ static inline int stranger_receive(struct stranger *stranger)
 			at += used;
 			if (message) {
 				snprintf(stranger->kinds + length, sizeof(stranger->kinds) - length,
-					 "%s ", json_string_value(json_object_get(message, "kind")));
+					 "%s ",
+					 json_string_value(json_object_get(message, "kind")));
 				json_decref(stranger->last);
 				stranger->last = message;
 			}

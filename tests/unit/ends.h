@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Two devices, "left" and "right", opened on the fake NIC under virtual time, with an assignment for each end: what tests of verbs/
- * begin with. Includes cmocka's own prerequisites.
+ * Two devices, "left" and "right", opened on the fake NIC under virtual time, with an assignment
+ * for each end: what tests of verbs/ begin with. Includes cmocka's own prerequisites.
  */
 
 #include <setjmp.h>
@@ -49,14 +49,18 @@ static inline int ends_set_up(void **state)
 
 	fake_clock_start(ENDS_SECOND);
 	fixture->fabric = fabric_new(7);
-	fabric_set_sleep(fixture->fabric, ends_pass_time, NULL);
+	fabric_set_pass_time(fixture->fabric, ends_pass_time, NULL);
 	fabric_use(fixture->fabric);
-	fabric_add_device(fixture->fabric, &(struct fabric_device_config){ .name = "left", .address = "10.0.0.1" });
-	fabric_add_device(fixture->fabric, &(struct fabric_device_config){ .name = "right", .address = "10.0.0.2" });
+	fabric_add_device(fixture->fabric,
+			  &(struct fabric_device_config){ .name = "left", .address = "10.0.0.1" });
+	fabric_add_device(fixture->fabric,
+			  &(struct fabric_device_config){ .name = "right", .address = "10.0.0.2" });
 	assert_int_equal(device_open(&fixture->left.device, "left", NULL), 0);
 	assert_int_equal(device_open(&fixture->right.device, "right", NULL), 0);
-	fixture->left.assignment = assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_WRITE, 4096);
-	fixture->right.assignment = assignments_new(ROLE_RESPONDER, PATTERN_STREAM, OPERATION_WRITE, 4096);
+	fixture->left.assignment =
+		assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_WRITE, 4096);
+	fixture->right.assignment =
+		assignments_new(ROLE_RESPONDER, PATTERN_STREAM, OPERATION_WRITE, 4096);
 	*state = fixture;
 	return 0;
 }
@@ -88,7 +92,8 @@ static inline int ends_make(struct fixture *fixture, struct end *end)
 	int ret;
 
 	fixture->err = ERROR_INIT;
-	ret = resources_new(&end->resources, end->device, end->assignment, &end->steps, &fixture->err);
+	ret = resources_new(&end->resources, end->device, end->assignment, &end->steps,
+			    &fixture->err);
 	if (ret == 0) {
 		assert_false(error_is_set(&fixture->err));
 		resources_info(end->resources, end->assignment, &end->info);
@@ -107,11 +112,12 @@ static inline int ends_connect(struct fixture *fixture)
 	int ret;
 
 	fixture->err = ERROR_INIT;
-	ret = resources_connect(fixture->left.resources, fixture->left.assignment, &fixture->right.info, &fixture->left.steps,
-				&fixture->err);
-	return ret < 0 ? ret :
-			 resources_connect(fixture->right.resources, fixture->right.assignment, &fixture->left.info,
-					   &fixture->right.steps, &fixture->err);
+	ret = resources_connect(fixture->left.resources, fixture->left.assignment,
+				&fixture->right.info, &fixture->left.steps, &fixture->err);
+	return ret < 0 ? ret
+		       : resources_connect(fixture->right.resources, fixture->right.assignment,
+					   &fixture->left.info, &fixture->right.steps,
+					   &fixture->err);
 }
 
 static inline const struct step *ends_step(const struct steps *steps, const char *name)
@@ -130,4 +136,3 @@ static inline void ends_assert_says(const struct error *err, const char *words)
 		fail_msg("\"%s\" is not in: %s", words, err->text);
 	}
 }
-

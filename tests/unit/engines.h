@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Two nodes, "left" and "right", each with a device of that name and an engine of its own, on one loop, with real threads and real
- * time over the fake NIC: what tests of the engine begin with.
+ * Two nodes, "left" and "right", each with a device of that name and an engine of its own, on one
+ * loop, with real threads and real time over the fake NIC: what tests of the engine begin with.
  */
 
 #include <setjmp.h>
@@ -70,7 +70,8 @@ static inline void player_note(struct player *player)
 	}
 }
 
-static inline void player_prepared(void *arg, struct job *job, const struct endpoint_info *info, const struct steps *steps)
+static inline void player_prepared(void *arg, struct job *job, const struct endpoint_info *info,
+				   const struct steps *steps)
 {
 	struct player *player = arg;
 
@@ -116,7 +117,8 @@ static inline void player_finished(void *arg, struct job *job, struct totals *to
 	player_note(player);
 }
 
-static inline void player_failed(void *arg, struct job *job, const struct failure *failure, const struct steps *steps)
+static inline void player_failed(void *arg, struct job *job, const struct failure *failure,
+				 const struct steps *steps)
 {
 	struct player *player = arg;
 
@@ -186,17 +188,20 @@ static inline void engines_run_for(struct engines *engines, uint64_t ns)
 	}
 }
 
-static inline void engines_node_init(struct engines *engines, struct engines_node *node, const char *name)
+static inline void engines_node_init(struct engines *engines, struct engines_node *node,
+				     const char *name)
 {
-	struct engine_options options = {
-		.event = engines->event, .sys_root = engines->tree.root, .inventory = engines_inventory, .arg = node
-	};
+	struct engine_options options = { .event = engines->event,
+					  .sys_root = engines->tree.root,
+					  .inventory = engines_inventory,
+					  .arg = node };
 	struct error err = ERROR_INIT;
 
 	node->settings = calloc(1, sizeof(*node->settings));
 	snprintf(node->settings->node_name, sizeof(node->settings->node_name), "%s", name);
 	node->settings->device_count = 1;
-	snprintf(node->settings->devices[0].name, sizeof(node->settings->devices[0].name), "%s", name);
+	snprintf(node->settings->devices[0].name, sizeof(node->settings->devices[0].name), "%s",
+		 name);
 	node->settings->devices[0].port_num = 1;
 	node->settings->devices[0].gid_index = SCHEMA_AUTO;
 	node->settings->devices[0].rail = SCHEMA_AUTO;
@@ -213,18 +218,23 @@ static inline int engines_set_up(void **state)
 	engines->fabric = fabric_new(3);
 	fabric_set_threaded(engines->fabric, true);
 	fabric_use(engines->fabric);
-	fabric_add_device(engines->fabric, &(struct fabric_device_config){ .name = "left", .address = "10.0.0.1" });
-	fabric_add_device(engines->fabric, &(struct fabric_device_config){ .name = "right", .address = "10.0.0.2" });
+	fabric_add_device(engines->fabric,
+			  &(struct fabric_device_config){ .name = "left", .address = "10.0.0.1" });
+	fabric_add_device(engines->fabric,
+			  &(struct fabric_device_config){ .name = "right", .address = "10.0.0.2" });
 	tree_init(&engines->tree);
-	tree_write(&engines->tree, "/proc/sys/kernel/random/boot_id", "11111111-2222-3333-4444-555555555555\n");
+	tree_write(&engines->tree, "/proc/sys/kernel/random/boot_id",
+		   "11111111-2222-3333-4444-555555555555\n");
 	assert_int_equal(sd_event_new(&engines->event), 0);
 	engines_node_init(engines, &engines->left, "left");
 	engines_node_init(engines, &engines->right, "right");
 	while (engines->left.inventories == 0 || engines->right.inventories == 0) {
 		assert_true(sd_event_run(engines->event, 1000000) >= 0);
 	}
-	engines->initiator.assignment = assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_WRITE, 4096);
-	engines->responder.assignment = assignments_new(ROLE_RESPONDER, PATTERN_STREAM, OPERATION_WRITE, 4096);
+	engines->initiator.assignment =
+		assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_WRITE, 4096);
+	engines->responder.assignment =
+		assignments_new(ROLE_RESPONDER, PATTERN_STREAM, OPERATION_WRITE, 4096);
 	*state = engines;
 	return 0;
 }
@@ -258,10 +268,10 @@ static inline int engines_tear_down(void **state)
 
 static inline void engines_new_jobs(struct engines *engines)
 {
-	engines->initiator.job =
-		job_new(engines->left.engine, engines->initiator.assignment, &player_events, &engines->initiator);
-	engines->responder.job =
-		job_new(engines->right.engine, engines->responder.assignment, &player_events, &engines->responder);
+	engines->initiator.job = job_new(engines->left.engine, engines->initiator.assignment,
+					 &player_events, &engines->initiator);
+	engines->responder.job = job_new(engines->right.engine, engines->responder.assignment,
+					 &player_events, &engines->responder);
 }
 
 static inline void engines_prepare(struct engines *engines)

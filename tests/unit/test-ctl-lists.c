@@ -42,7 +42,6 @@ static void peers_that_are_down_come_first_and_say_why(void **state)
 		" \"connect: Connection refused\"}]}",
 		"node4: connect: Connection refused\n"
 		"peer   state  since                 address              round trip  clock offset      version  ports\n"
-		"                                                                                                up\n"
 		"node4  down   2026-09-01 11:00:00Z  node4.example:18620           -  -                 -        -\n"
 		"node2  up     2026-09-01 12:00:00Z  10.0.0.2                 210 us  -12 us +- 105 us  0.1.0    1/2\n");
 }
@@ -82,14 +81,18 @@ static void no_devices_are_said_to_be_none(void **state)
 			"no RDMA devices; `rdma link` lists those that the kernel knows\n");
 }
 
-#define LAST_FAIL                                                                                                       \
-	"{\"scenario\": \"mixed\", \"id\": \"01K3V9Q7W0E5R2T8Y4U6J1M3N5\", \"verdict\": \"fail\", \"state\": \"done\"," \
-	" \"ended_at\": \"2026-09-01T12:00:00.5Z\", \"started_at\": \"2026-09-01T11:59:50.5Z\","                        \
-	" \"measurements\": 3, \"counts\": {\"pass\": 2, \"fail\": 1}, \"first_finding\": {\"code\":"                   \
+#define LAST_FAIL                                                                                     \
+	"{\"scenario\": \"mixed\","                                                                   \
+	" \"id\": \"01K3V9Q7W0E5R2T8Y4U6J1M3N5\","                                                    \
+	" \"verdict\": \"fail\", \"state\": \"done\","                                                \
+	" \"ended_at\": \"2026-09-01T12:00:00.5Z\", \"started_at\": \"2026-09-01T11:59:50.5Z\","      \
+	" \"measurements\": 3, \"counts\": {\"pass\": 2, \"fail\": 1}, \"first_finding\": {\"code\":" \
 	" \"RDT-0107\", \"text\": \"nothing that node1 sends reaches node4\"}}"
-#define LAST_PASS                                                                                                           \
-	"{\"scenario\": \"heartbeat\", \"id\": \"01K3V9Q7X0E5R2T8Y4U6J1M3N5\", \"verdict\": \"pass\", \"state\": \"done\"," \
-	" \"ended_at\": \"2026-09-01T12:01:00.5Z\", \"started_at\": \"2026-09-01T12:00:50.5Z\","                            \
+#define LAST_PASS                                                                                \
+	"{\"scenario\": \"heartbeat\","                                                          \
+	" \"id\": \"01K3V9Q7X0E5R2T8Y4U6J1M3N5\","                                               \
+	" \"verdict\": \"pass\", \"state\": \"done\","                                           \
+	" \"ended_at\": \"2026-09-01T12:01:00.5Z\", \"started_at\": \"2026-09-01T12:00:50.5Z\"," \
 	" \"measurements\": 1, \"counts\": {\"pass\": 1}, \"first_finding\": null}"
 #define SCENARIOS                                                                                          \
 	"[{\"name\": \"heartbeat\", \"description\": \"small RC ping-pong every 10 s\", \"is_enabled\":"   \

@@ -7,7 +7,11 @@
 
 static void rights_are_the_least_that_the_operations_need(void **state)
 {
-	enum { LOCAL = IBV_ACCESS_LOCAL_WRITE, WRITE = IBV_ACCESS_REMOTE_WRITE, READ = IBV_ACCESS_REMOTE_READ };
+	enum {
+		LOCAL = IBV_ACCESS_LOCAL_WRITE,
+		WRITE = IBV_ACCESS_REMOTE_WRITE,
+		READ = IBV_ACCESS_REMOTE_READ
+	};
 	static const struct {
 		int pattern;
 		int kind;
@@ -21,13 +25,15 @@ static void rights_are_the_least_that_the_operations_need(void **state)
 		{ PATTERN_STREAM, OPERATION_WRITE, 0, 0, WRITE, WRITE | LOCAL, false, false },
 		{ PATTERN_STREAM, OPERATION_READ, 0, LOCAL, READ, READ, false, false },
 		{ PATTERN_STREAM, OPERATION_SEND, 0, 0, 0, LOCAL, false, true },
-		{ PATTERN_PINGPONG, OPERATION_WRITE, WRITE, WRITE | LOCAL, WRITE, WRITE | LOCAL, false, false },
+		{ PATTERN_PINGPONG, OPERATION_WRITE, WRITE, WRITE | LOCAL, WRITE, WRITE | LOCAL,
+		  false, false },
 		{ PATTERN_PINGPONG, OPERATION_READ, 0, LOCAL, READ, READ, false, false },
 		{ PATTERN_PINGPONG, OPERATION_SEND, 0, LOCAL, 0, LOCAL, true, true },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct assignment *assignment = assignments_new(ROLE_INITIATOR, rows[i].pattern, rows[i].kind, 64);
+		struct assignment *assignment =
+			assignments_new(ROLE_INITIATOR, rows[i].pattern, rows[i].kind, 64);
 		struct demand demand;
 
 		assert_int_equal(demand_of(assignment, &demand, NULL), 0);
@@ -45,7 +51,8 @@ static void rights_are_the_least_that_the_operations_need(void **state)
 
 static void completion_queues_hold_all_that_can_wait(void **state)
 {
-	struct assignment *assignment = assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_SEND, 64);
+	struct assignment *assignment =
+		assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_SEND, 64);
 	struct workload *workload = &assignment->workload;
 	struct error err = ERROR_INIT;
 	struct demand demand;
@@ -133,15 +140,42 @@ static void ask_pkey(struct workload *workload)
 static void each_limit_of_the_device_is_named_with_value_and_limit(void **state)
 {
 	static const struct limit_case cases[] = {
-		{ "max_qp", { .max_qp = 8 }, ask_qps, { "qp.num_qps 9 is above third's max_qp 8", "lower it" } },
-		{ "max_qp_wr", { .max_qp_wr = 32 }, ask_send_wr, { "qp.max_send_wr 40 is above third's max_qp_wr 32" } },
-		{ "max_qp_wr", { .max_qp_wr = 32 }, ask_recv_wr, { "qp.max_recv_wr 33 is above third's max_qp_wr 32" } },
-		{ "max_cqe", { .max_cqe = 100 }, ask_depth, { "the send completion queue", "260 is above third's max_cqe 100" } },
-		{ "max_cqe", { .max_cqe = 50 }, ask_many_receives, { "the receive completion queue", "66 is above third's max_cqe 50" } },
-		{ "max_mr_size", { .max_mr_size_bytes = 8000 }, ask_nothing_more, { "8192 is above third's max_mr_size 8000" } },
-		{ "max_msg_sz", { .max_msg_bytes = 4000 }, ask_nothing_more, { "size 4096 is above third's max_msg_sz 4000" } },
-		{ "max_rd_atomic", { .max_rd_atomic = 16 }, ask_rd_atomic, { "qp.max_rd_atomic 17 is above third's max_qp_init_rd_atom 16" } },
-		{ "mtu", { .mtu = IBV_MTU_1024 }, ask_mtu, { "qp.path_mtu 4096 is above third's active MTU 1024", "network device" } },
+		{ "max_qp",
+		  { .max_qp = 8 },
+		  ask_qps,
+		  { "qp.num_qps 9 is above third's max_qp 8", "lower it" } },
+		{ "max_qp_wr",
+		  { .max_qp_wr = 32 },
+		  ask_send_wr,
+		  { "qp.max_send_wr 40 is above third's max_qp_wr 32" } },
+		{ "max_qp_wr",
+		  { .max_qp_wr = 32 },
+		  ask_recv_wr,
+		  { "qp.max_recv_wr 33 is above third's max_qp_wr 32" } },
+		{ "max_cqe",
+		  { .max_cqe = 100 },
+		  ask_depth,
+		  { "the send completion queue", "260 is above third's max_cqe 100" } },
+		{ "max_cqe",
+		  { .max_cqe = 50 },
+		  ask_many_receives,
+		  { "the receive completion queue", "66 is above third's max_cqe 50" } },
+		{ "max_mr_size",
+		  { .max_mr_size_bytes = 8000 },
+		  ask_nothing_more,
+		  { "8192 is above third's max_mr_size 8000" } },
+		{ "max_msg_sz",
+		  { .max_msg_bytes = 4000 },
+		  ask_nothing_more,
+		  { "size 4096 is above third's max_msg_sz 4000" } },
+		{ "max_rd_atomic",
+		  { .max_rd_atomic = 16 },
+		  ask_rd_atomic,
+		  { "qp.max_rd_atomic 17 is above third's max_qp_init_rd_atom 16" } },
+		{ "mtu",
+		  { .mtu = IBV_MTU_1024 },
+		  ask_mtu,
+		  { "qp.path_mtu 4096 is above third's active MTU 1024", "network device" } },
 		{ "pkeys", { 0 }, ask_pkey, { "qp.pkey_index 5", "table of 1 entries" } },
 	};
 	struct fixture *fixture = *state;
@@ -154,12 +188,15 @@ static void each_limit_of_the_device_is_named_with_value_and_limit(void **state)
 		config.address = "10.0.0.3";
 		fabric_add_device(fixture->fabric, &config);
 		assert_int_equal(device_open(&third.device, "third", NULL), 0);
-		third.assignment = assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_WRITE, 4096);
+		third.assignment =
+			assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_WRITE, 4096);
 		cases[i].ask(&third.assignment->workload);
 		fixture->err = ERROR_INIT;
-		assert_int_equal(resources_new(&third.resources, third.device, third.assignment, &third.steps, &fixture->err),
+		assert_int_equal(resources_new(&third.resources, third.device, third.assignment,
+					       &third.steps, &fixture->err),
 				 -ERANGE);
-		assert_int_equal(fixture->err.class, ERROR_RESOURCE);
+		assert_int_equal(fixture->err.class, ERROR_INPUT);
+		assert_string_equal(fixture->err.call, "limit");
 		assert_int_equal(fixture->err.stage, STAGE_RESOURCE);
 		ends_assert_says(&fixture->err, cases[i].words[0]);
 		if (cases[i].words[1]) {
@@ -180,6 +217,7 @@ static void what_this_version_cannot_do_is_refused(void **state)
 	qp->qp_type = QP_TYPE_UD;
 	assert_int_equal(ends_make(fixture, &fixture->left), -EOPNOTSUPP);
 	ends_assert_says(&fixture->err, "qp.qp_type");
+	assert_int_equal(fixture->err.number, EOPNOTSUPP);
 	qp->qp_type = QP_TYPE_RC;
 	workload->ops[0].kind = OPERATION_ATOMIC_CMP_AND_SWP;
 	assert_int_equal(ends_make(fixture, &fixture->left), -EOPNOTSUPP);
@@ -238,6 +276,8 @@ static void an_endpoint_that_is_not_there_is_named(void **state)
 	assert_int_equal(ends_make(fixture, &fixture->left), -ENETDOWN);
 	ends_assert_says(&fixture->err, "port 1 of left is not active");
 	assert_int_equal(fixture->err.class, ERROR_DEVICE);
+	assert_string_equal(fixture->err.call, "device");
+	assert_int_equal(fixture->err.stage, STAGE_DISCOVER);
 }
 
 static void inline_auto_takes_what_the_device_gives(void **state)
@@ -251,13 +291,18 @@ static void inline_auto_takes_what_the_device_gives(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct end third = { 0 };
 
-		fabric_add_device(fixture->fabric, &(struct fabric_device_config){ .name = "third",
-										   .address = "10.0.0.3",
-										   .max_inline_bytes = rows[i].device_bytes });
+		fabric_add_device(fixture->fabric,
+				  &(struct fabric_device_config){ .name = "third",
+								  .address = "10.0.0.3",
+								  .max_inline_bytes =
+									  rows[i].device_bytes });
 		assert_int_equal(device_open(&third.device, "third", NULL), 0);
-		third.assignment = assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_WRITE, 4096);
+		third.assignment =
+			assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_WRITE, 4096);
 		third.assignment->workload.qp.num_qps = 2;
-		assert_int_equal(resources_new(&third.resources, third.device, third.assignment, &third.steps, NULL), 0);
+		assert_int_equal(resources_new(&third.resources, third.device, third.assignment,
+					       &third.steps, NULL),
+				 0);
 		resources_info(third.resources, third.assignment, &third.info);
 		assert_int_equal(third.resources->max_inline_data, rows[i].given_bytes);
 		assert_int_equal(third.info.max_inline_data, rows[i].given_bytes);
@@ -274,7 +319,8 @@ static void an_inline_size_that_the_device_refuses_is_named(void **state)
 	workload->qp.max_inline_data = 512;
 	assert_int_equal(ends_make(fixture, &fixture->left), -EINVAL);
 	ends_assert_says(&fixture->err, "qp.max_inline_data 512 is above what left gives");
-	assert_string_equal(fixture->err.call, "ibv_create_qp");
+	assert_string_equal(fixture->err.call, "limit");
+	assert_int_equal(fixture->err.class, ERROR_INPUT);
 	workload->qp.max_inline_data = SCHEMA_AUTO;
 	workload->workload.ops[0].inline_mode = INLINE_YES;
 	workload->workload.ops[0].sizes[0].size_bytes = 300;
@@ -289,6 +335,27 @@ static void an_inline_size_that_the_device_refuses_is_named(void **state)
 	assert_int_equal(fixture->left.resources->max_inline_data, 250);
 }
 
+static void an_attribute_that_the_device_refuses_without_a_word_is_found_out(void **state)
+{
+	struct fixture *fixture = *state;
+	struct workload *workload = &fixture->right.assignment->workload;
+
+	workload->workload.ops[0].kind = OPERATION_SEND;
+	/* Five sizes of inline data are tried, then each queue alone. */
+	fabric_set_verb(fixture->fabric, "right", FABRIC_CREATE_QP,
+			&(struct fabric_verb_fault){ .error = EINVAL, .count = 5 });
+	assert_int_equal(ends_make(fixture, &fixture->right), -EINVAL);
+	ends_assert_says(&fixture->err, "qp.max_send_wr 64 is above what right gives");
+	fabric_set_verb(fixture->fabric, "right", FABRIC_CREATE_QP,
+			&(struct fabric_verb_fault){ .error = EINVAL, .count = 6 });
+	assert_int_equal(ends_make(fixture, &fixture->right), -EINVAL);
+	ends_assert_says(&fixture->err, "qp.max_recv_wr 32 is above what right gives");
+	fabric_set_verb(fixture->fabric, "right", FABRIC_CREATE_QP,
+			&(struct fabric_verb_fault){ .error = EINVAL });
+	assert_int_equal(ends_make(fixture, &fixture->right), -EINVAL);
+	ends_assert_says(&fixture->err, "right gives no more queue pairs");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, ends_set_up, ends_tear_down)
 
 int main(void)
@@ -301,6 +368,7 @@ int main(void)
 		TEST(an_endpoint_that_is_not_there_is_named),
 		TEST(inline_auto_takes_what_the_device_gives),
 		TEST(an_inline_size_that_the_device_refuses_is_named),
+		TEST(an_attribute_that_the_device_refuses_without_a_word_is_found_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,8 +17,10 @@ static int set_up(void **state)
 {
 	struct fabric *fabric = fabric_new(1);
 
-	fabric_add_device(fabric, &(struct fabric_device_config){ .name = "left", .address = "10.0.0.1", .max_qp = 77 });
-	fabric_add_device(fabric, &(struct fabric_device_config){ .name = "right", .address = "10.0.0.2" });
+	fabric_add_device(fabric, &(struct fabric_device_config){
+					  .name = "left", .address = "10.0.0.1", .max_qp = 77 });
+	fabric_add_device(fabric,
+			  &(struct fabric_device_config){ .name = "right", .address = "10.0.0.2" });
 	fabric_use(fabric);
 	*state = fabric;
 	return 0;
@@ -55,6 +57,7 @@ static void an_absent_device_is_named_with_those_that_are_there(void **state)
 	assert_non_null(strstr(err.text, "left, right"));
 	assert_int_equal(err.class, ERROR_DEVICE);
 	assert_int_equal(err.stage, STAGE_DISCOVER);
+	assert_string_equal(err.call, "device");
 }
 
 static void without_any_device_the_error_says_so(void **state)
@@ -73,13 +76,15 @@ static void a_device_that_refuses_to_open_says_what_failed(void **state)
 	struct error err = ERROR_INIT;
 	struct device *device = NULL;
 
-	fabric_set_verb(*state, "left", FABRIC_OPEN_DEVICE, &(struct fabric_verb_fault){ .error = EBUSY, .count = 1 });
+	fabric_set_verb(*state, "left", FABRIC_OPEN_DEVICE,
+			&(struct fabric_verb_fault){ .error = EBUSY, .count = 1 });
 	assert_int_equal(device_open(&device, "left", &err), -EBUSY);
 	assert_string_equal(err.call, "ibv_open_device");
 	assert_int_equal(err.number, EBUSY);
 	assert_non_null(strstr(err.text, "\"left\""));
 	err = ERROR_INIT;
-	fabric_set_verb(*state, "left", FABRIC_QUERY_DEVICE, &(struct fabric_verb_fault){ .error = EIO, .count = 1 });
+	fabric_set_verb(*state, "left", FABRIC_QUERY_DEVICE,
+			&(struct fabric_verb_fault){ .error = EIO, .count = 1 });
 	assert_int_equal(device_open(&device, "left", &err), -EIO);
 	assert_string_equal(err.call, "ibv_query_device");
 	assert_null(device);
@@ -123,7 +128,10 @@ static void an_event_about_a_queue_pair_does_not_hold_up_its_end(void **state)
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
 	struct ibv_recv_wr *bad;
 
-	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), 0);
+	assert_int_equal(ibv_modify_qp(qp, &attr,
+				       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+					       IBV_QP_ACCESS_FLAGS),
+			 0);
 	/* Eight flushed receives overrun a completion queue of one. */
 	for (int i = 0; i < 8; i++) {
 		assert_int_equal(ibv_post_recv(qp, &(struct ibv_recv_wr){ .wr_id = 1 }, &bad), 0);

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 
-static void set_cost(struct engines *engines, const char *device, enum fabric_verb verb, uint64_t cost_ns)
+static void set_cost(struct engines *engines, const char *device, enum fabric_verb verb,
+		     uint64_t cost_ns)
 {
-	fabric_set_verb(engines->fabric, device, verb, &(struct fabric_verb_fault){ .cost_ns = cost_ns });
+	fabric_set_verb(engines->fabric, device, verb,
+			&(struct fabric_verb_fault){ .cost_ns = cost_ns });
 }
 
 static void clear_cost(struct engines *engines, const char *device, enum fabric_verb verb)
@@ -65,8 +67,10 @@ static void a_job_released_during_a_setup_call_waits_for_its_reply(void **state)
 	/* And the same while it fails. */
 	player_reset(&engines->initiator);
 	fabric_set_verb(engines->fabric, "left", FABRIC_REG_MR,
-			&(struct fabric_verb_fault){ .cost_ns = 100 * ENGINES_MS, .error = EFAULT });
-	engines->initiator.job = job_new(engines->left.engine, engines->initiator.assignment, &player_events, &engines->initiator);
+			&(struct fabric_verb_fault){ .cost_ns = 100 * ENGINES_MS,
+						     .error = EFAULT });
+	engines->initiator.job = job_new(engines->left.engine, engines->initiator.assignment,
+					 &player_events, &engines->initiator);
 	job_prepare(engines->initiator.job);
 	engines_run_for(engines, 50 * ENGINES_MS);
 	engines_release(engines);
@@ -152,7 +156,8 @@ static void a_hung_verb_makes_its_device_sick_and_no_other(void **state)
 	assert_string_equal(sick, "left");
 	assert_null(engine_sick(engines->right.engine));
 	/* The other device of the same engine goes on. */
-	struct player mine = { .assignment = assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_WRITE, 64) };
+	struct player mine = { .assignment = assignments_new(ROLE_INITIATOR, PATTERN_STREAM,
+							     OPERATION_WRITE, 64) };
 	snprintf(mine.assignment->initiator.device, LIMIT_NAME, "right");
 	mine.job = job_new(engines->left.engine, mine.assignment, &player_events, &mine);
 	job_prepare(mine.job);
@@ -239,7 +244,8 @@ static void a_passive_end_whose_device_is_removed_finishes_with_an_error(void **
 	fabric_remove_device(engines->fabric, "right");
 	engines_wait(engines, &engines->responder.is_finished);
 	assert_int_equal(engines->responder.totals.end, END_ERROR);
-	engines_assert_says(&engines->responder.totals.failure.error, "\"right\" reported a fatal error");
+	engines_assert_says(&engines->responder.totals.failure.error,
+			    "\"right\" reported a fatal error");
 	assert_int_equal(engines->responder.totals.failure.error.class, ERROR_DEVICE);
 	engines_release(engines);
 }
@@ -263,7 +269,8 @@ static void a_device_that_came_back_is_opened_anew(void **state)
 	engines_prepare(engines);
 	fabric_remove_device(engines->fabric, "left");
 	engines_wait(engines, &engines->initiator.is_failed);
-	fabric_add_device(engines->fabric, &(struct fabric_device_config){ .name = "left", .address = "10.0.0.1" });
+	fabric_add_device(engines->fabric,
+			  &(struct fabric_device_config){ .name = "left", .address = "10.0.0.1" });
 	engine_configure(engines->left.engine, engines->left.settings);
 	/* Before the old context is closed. */
 	struct player next = { .assignment = engines->initiator.assignment };
@@ -295,23 +302,6 @@ static void a_port_that_goes_down_is_told_at_once(void **state)
 	}
 	assert_int_equal(engines->left.inventories, 2);
 	engines_release(engines);
-}
-
-static void a_context_nobody_used_for_ten_seconds_is_closed(void **state)
-{
-	struct engines *engines = *state;
-	uint64_t left_mono_ns;
-
-	engines_prepare(engines);
-	engines_release(engines);
-	left_mono_ns = clock_mono_ns();
-	engines_run_for(engines, 5 * ENGINES_SECOND);
-	assert_int_equal(fabric_objects(engines->fabric), 2);
-	while (fabric_objects(engines->fabric) > 0) {
-		assert_true(clock_mono_ns() - left_mono_ns < 12 * ENGINES_SECOND);
-		sd_event_run(engines->event, 100000);
-	}
-	assert_true(clock_mono_ns() - left_mono_ns > 9 * ENGINES_SECOND);
 }
 
 static void a_worker_that_makes_no_step_is_noticed(void **state)
@@ -357,7 +347,6 @@ int main(void)
 		TEST(a_device_lost_without_a_word_is_noticed_by_the_scan),
 		TEST(a_device_that_came_back_is_opened_anew),
 		TEST(a_port_that_goes_down_is_told_at_once),
-		TEST(a_context_nobody_used_for_ten_seconds_is_closed),
 		TEST(a_worker_that_makes_no_step_is_noticed),
 	};
 

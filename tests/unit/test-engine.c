@@ -40,7 +40,8 @@ static void other_devices_configured_are_told(void **state)
 	engines_run_for(engines, 300 * ENGINES_MS);
 	assert_int_equal(engines->left.inventories, 2);
 	assert_int_equal(engine_inventory(engines->left.engine)->port_count, 2);
-	snprintf(engines->left.settings->node_name, sizeof(engines->left.settings->node_name), "renamed");
+	snprintf(engines->left.settings->node_name, sizeof(engines->left.settings->node_name),
+		 "renamed");
 	engine_configure(engines->left.engine, engines->left.settings);
 	engines_run_for(engines, 300 * ENGINES_MS);
 	assert_int_equal(engines->left.inventories, 3);
@@ -53,12 +54,14 @@ static void a_device_that_appears_later_is_told_and_can_be_used(void **state)
 	uint64_t begun_mono_ns = clock_mono_ns();
 
 	engines->left.settings->device_count = 2;
-	engines->left.settings->devices[1] =
-		(struct device_settings){ .name = "late", .port_num = 1, .gid_index = SCHEMA_AUTO, .rail = SCHEMA_AUTO };
+	engines->left.settings->devices[1] = (struct device_settings){
+		.name = "late", .port_num = 1, .gid_index = SCHEMA_AUTO, .rail = SCHEMA_AUTO
+	};
 	engine_configure(engines->left.engine, engines->left.settings);
 	engines_run_for(engines, 100 * ENGINES_MS);
 	assert_int_equal(engines->left.inventories, 1);
-	fabric_add_device(engines->fabric, &(struct fabric_device_config){ .name = "late", .address = "10.0.0.3" });
+	fabric_add_device(engines->fabric,
+			  &(struct fabric_device_config){ .name = "late", .address = "10.0.0.3" });
 	while (engines->left.inventories == 1) {
 		assert_true(clock_mono_ns() - begun_mono_ns < ENGINES_PATIENCE_NS);
 		sd_event_run(engines->event, 100000);
@@ -73,8 +76,10 @@ static void a_device_that_appears_later_is_told_and_can_be_used(void **state)
 
 static void a_whole_measurement_goes_from_prepare_to_release(void **state)
 {
-	static const char *const steps[] = { "open_device", "alloc_pd", "map_buffer", "reg_mr", "create_cq", "create_qp",
-					     "modify_init", "modify_rtr", "modify_rts", "build_traffic" };
+	static const char *const steps[] = { "open_device",  "alloc_pd",   "map_buffer",
+					     "reg_mr",	     "create_cq",  "create_qp",
+					     "modify_init",  "modify_rtr", "modify_rts",
+					     "build_traffic" };
 	struct engines *engines = *state;
 	struct player *initiator = &engines->initiator;
 	struct player *responder = &engines->responder;
@@ -151,7 +156,8 @@ static void what_jobs_hold_is_counted_until_they_are_released(void **state)
 	assert_int_equal(usage.jobs, 2);
 	assert_int_equal(usage.qps, 6);
 	assert_int_equal(usage.pinned_bytes, 2 * 3 * 8192);
-	assert_memory_equal(job_assignment(second.job), second.assignment, sizeof(*second.assignment));
+	assert_memory_equal(job_assignment(second.job), second.assignment,
+			    sizeof(*second.assignment));
 	job_release(second.job);
 	assert_false(second.is_released);
 	engines_wait(engines, &second.is_released);
@@ -172,9 +178,11 @@ static void a_device_that_is_not_there_fails_the_job(void **state)
 	job_prepare(initiator->job);
 	assert_false(initiator->is_failed);
 	engines_wait(engines, &initiator->is_failed);
-	engines_assert_says(&initiator->failure.error, "RDMA device \"absent\" port 1 is not there");
+	engines_assert_says(&initiator->failure.error,
+			    "RDMA device \"absent\" port 1 is not there");
 	assert_int_equal(initiator->failure.error.class, ERROR_DEVICE);
 	assert_int_equal(initiator->failure.error.stage, STAGE_DISCOVER);
+	assert_string_equal(initiator->failure.error.call, "device");
 	assert_string_equal(initiator->failure.node, "left");
 	assert_string_equal(initiator->failure.device, "absent");
 	engines_release(engines);
@@ -185,7 +193,8 @@ static void a_device_that_does_not_open_fails_the_job(void **state)
 	struct engines *engines = *state;
 	struct player *initiator = &engines->initiator;
 
-	fabric_set_verb(engines->fabric, "left", FABRIC_OPEN_DEVICE, &(struct fabric_verb_fault){ .error = EIO });
+	fabric_set_verb(engines->fabric, "left", FABRIC_OPEN_DEVICE,
+			&(struct fabric_verb_fault){ .error = EIO });
 	engines_new_jobs(engines);
 	job_prepare(initiator->job);
 	engines_wait(engines, &initiator->is_failed);
@@ -195,7 +204,8 @@ static void a_device_that_does_not_open_fails_the_job(void **state)
 	/* The next one tries again. */
 	fabric_set_verb(engines->fabric, "left", FABRIC_OPEN_DEVICE, NULL);
 	player_reset(initiator);
-	initiator->job = job_new(engines->left.engine, initiator->assignment, &player_events, initiator);
+	initiator->job =
+		job_new(engines->left.engine, initiator->assignment, &player_events, initiator);
 	job_prepare(initiator->job);
 	job_prepare(engines->responder.job);
 	engines_wait(engines, &initiator->is_prepared);
@@ -231,7 +241,8 @@ static void a_cpu_that_is_not_ours_fails_the_job(void **state)
 	engines_new_jobs(engines);
 	job_prepare(engines->initiator.job);
 	engines_wait(engines, &engines->initiator.is_failed);
-	engines_assert_says(&engines->initiator.failure.error, "cpu.affinity 4095 is not among the CPUs");
+	engines_assert_says(&engines->initiator.failure.error,
+			    "cpu.affinity 4095 is not among the CPUs");
 	assert_int_equal(engines->initiator.failure.error.class, ERROR_INPUT);
 	engines_release(engines);
 }
@@ -242,10 +253,11 @@ static void an_address_nobody_has_fails_the_connection(void **state)
 	struct player *initiator = &engines->initiator;
 
 	engines_prepare(engines);
-	snprintf(engines->responder.info.gid, sizeof(engines->responder.info.gid), "::ffff:10.9.9.9");
+	snprintf(engines->responder.info.gid, sizeof(engines->responder.info.gid),
+		 "::ffff:10.9.9.9");
 	job_connect(initiator->job, &engines->responder.info);
 	engines_wait(engines, &initiator->is_failed);
-	assert_int_equal(initiator->failure.error.stage, STAGE_RESOLVE);
+	assert_int_equal(initiator->failure.error.stage, STAGE_MODIFY_QP);
 	engines_assert_says(&initiator->failure.error, "::ffff:10.9.9.9");
 	assert_non_null(engines_step(&initiator->steps, "modify_rtr"));
 	engines_release(engines);

@@ -107,7 +107,10 @@ static void wrong_expressions_are_refused_with_what_to_write(void **state)
 		{ "errors == -1", "whole number" },
 		{ "write <= 5ms", "no metric" },
 		{ "atomic_fetch_and_add.latency.p99 <= 5ms", "not in this version" },
-		{ "loss.ratio <= 1%", "unknown metric" },
+		{ "loss.ratio <= 1%", "not in this version" },
+		{ "write.response_latency.p99 <= 1ms", "not in this version" },
+		{ "counter.symbol_error.delta == 0", "not in this version" },
+		{ "speed.mean >= 1Gbps", "unknown metric" },
 		{ "write.read.latency.p99 <= 5ms", "unknown metric" },
 	};
 	char huge[400];

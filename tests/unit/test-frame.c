@@ -192,7 +192,16 @@ static void a_large_frame_leaves_no_large_buffer_behind(void **state)
 static void what_is_no_json_object_is_refused(void **state)
 {
 	static const char *const bodies[] = {
-		"x", "[]", "1", "\"kind\"", "null", "{\"a\":1,\"a\":2}", "{\"a\":\"\xff\"}", "{}x", "{", " ",
+		"x",
+		"[]",
+		"1",
+		"\"kind\"",
+		"null",
+		"{\"a\":1,\"a\":2}",
+		"{\"a\":\"\xff\"}",
+		"{}x",
+		"{",
+		" ",
 		"{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}",
 	};
 

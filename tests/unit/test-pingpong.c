@@ -34,8 +34,7 @@ static void run_one(int kind, uint64_t size_bytes, uint64_t least_ns, uint64_t m
 		assert_false(totals->is_half_round_trip[kind]);
 		assert_true(traffic_is_passive(rig.traffic[1]));
 	} else {
-		assert_in_range(totals->window_ns, 2 * latency->sum_ns,
-				2 * latency->sum_ns + 1000);
+		assert_in_range(totals->window_ns, 2 * latency->sum_ns, 2 * latency->sum_ns + 1000);
 		assert_true(totals->is_half_round_trip[kind]);
 		assert_false(traffic_is_passive(rig.traffic[1]));
 		assert_int_equal(rig.totals[1].operations, 1000);
@@ -54,7 +53,8 @@ static void run_one(int kind, uint64_t size_bytes, uint64_t least_ns, uint64_t m
 static void latency_is_what_the_fabric_takes(void **state)
 {
 	(void)state;
-	/* One way: 100 ns at the port, or as long as the bytes take, and 1 us. Only a read is told whole. */
+	/* One way: 100 ns at the port, or as long as the bytes take, and 1 us. Only a read is told
+	 * whole. */
 	run_one(OPERATION_WRITE, 2, 1100, 1110);
 	run_one(OPERATION_SEND, 2, 1100, 1110);
 	run_one(OPERATION_READ, 2, 2100, 2220);

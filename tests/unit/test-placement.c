@@ -45,7 +45,8 @@ static int choose(struct fixture *fixture, unsigned index)
 {
 	int cpu = -7;
 
-	assert_int_equal(placement_choose(fixture->assignment, fixture->tree.root, index, &cpu, NULL), 0);
+	assert_int_equal(
+		placement_choose(fixture->assignment, fixture->tree.root, index, &cpu, NULL), 0);
 	return cpu;
 }
 
@@ -58,13 +59,15 @@ static void a_given_cpu_is_taken_if_it_is_ours(void **state)
 	fixture->assignment->workload.cpu.affinity = (uint64_t)fixture->cpus[fixture->count - 1];
 	assert_int_equal(choose(fixture, 5), fixture->cpus[fixture->count - 1]);
 	fixture->assignment->workload.cpu.affinity = 4095;
-	assert_int_equal(placement_choose(fixture->assignment, fixture->tree.root, 0, &cpu, &err), -EINVAL);
+	assert_int_equal(placement_choose(fixture->assignment, fixture->tree.root, 0, &cpu, &err),
+			 -EINVAL);
 	assert_int_equal(cpu, -7);
 	assert_int_equal(err.class, ERROR_INPUT);
 	assert_non_null(strstr(err.text, "cpu.affinity 4095"));
 	/* 2^32 + a CPU that there is. */
 	fixture->assignment->workload.cpu.affinity = (1ull << 32) + (uint64_t)fixture->cpus[0];
-	assert_int_equal(placement_choose(fixture->assignment, fixture->tree.root, 0, &cpu, NULL), -EINVAL);
+	assert_int_equal(placement_choose(fixture->assignment, fixture->tree.root, 0, &cpu, NULL),
+			 -EINVAL);
 }
 
 static void without_numa_any_cpu_will_do(void **state)

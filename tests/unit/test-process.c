@@ -29,8 +29,9 @@ static void pinned_memory_and_the_capability_are_read_from_the_status(void **sta
 	struct tree tree;
 
 	tree_init(&tree);
-	tree_write(&tree, "/proc/self/status",
-		   "Name:\tx\nVmLck:\t 7 kB\nVmPin:\t     128 kB\nCapInh:\t0000000000000000\nCapEff:\t0000000000004000\n");
+	tree_write(
+		&tree, "/proc/self/status",
+		"Name:\tx\nVmLck:\t 7 kB\nVmPin:\t     128 kB\nCapInh:\t0000000000000000\nCapEff:\t0000000000004000\n");
 	process_memlock(tree.root, &memlock);
 	assert_int_equal(memlock.pinned_bytes, 128 * 1024);
 	assert_true(memlock.is_exempt);

@@ -22,12 +22,17 @@ static void a_write_lands_in_the_receiving_half_of_the_other_end(void **state)
 	assert_int_equal(ends_make(fixture, right), 0);
 	assert_int_equal(ends_connect(fixture), 0);
 	memset(left->resources->buffer, 'x', left->resources->layout.total_bytes);
-	struct ibv_sge sge = { .addr = left->info.buffer_address + 2 * left->resources->layout.stride_bytes,
+	struct ibv_sge sge = { .addr = left->info.buffer_address +
+				       2 * left->resources->layout.stride_bytes,
 			       .length = 4096,
 			       .lkey = left->resources->mr->lkey };
-	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr wr = { .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_RDMA_WRITE,
+				  .send_flags = IBV_SEND_SIGNALED };
 	wr.wr.rdma.rkey = (uint32_t)right->info.rkey;
-	wr.wr.rdma.remote_addr = right->info.buffer_address + 2 * right->resources->layout.stride_bytes +
+	wr.wr.rdma.remote_addr = right->info.buffer_address +
+				 2 * right->resources->layout.stride_bytes +
 				 right->resources->layout.half_bytes;
 	assert_int_equal(ibv_post_send(left->resources->qps[2], &wr, &bad), 0);
 	fake_clock_advance(ENDS_MS);
@@ -59,8 +64,13 @@ static void sends_find_receives_that_were_posted_before_the_connection(void **st
 	assert_int_equal(ends_step(&right->steps, "post_recv")->count, 2);
 	assert_null(ends_step(&left->steps, "post_recv"));
 	assert_int_equal(ends_connect(fixture), 0);
-	struct ibv_sge sge = { .addr = left->info.buffer_address, .length = 100, .lkey = left->resources->mr->lkey };
-	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_sge sge = { .addr = left->info.buffer_address,
+			       .length = 100,
+			       .lkey = left->resources->mr->lkey };
+	struct ibv_send_wr wr = { .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED };
 	left->resources->buffer[99] = 'y';
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(ibv_post_send(left->resources->qps[1], &wr, &bad), 0);
@@ -73,7 +83,9 @@ static void sends_find_receives_that_were_posted_before_the_connection(void **st
 	/* The chain of the second queue pair, in part. */
 	struct ibv_recv_wr *bad_recv;
 	assert_null(right->resources->recv_wrs[5].next);
-	assert_int_equal(ibv_post_recv(right->resources->qps[1], &right->resources->recv_wrs[4], &bad_recv), 0);
+	assert_int_equal(ibv_post_recv(right->resources->qps[1], &right->resources->recv_wrs[4],
+				       &bad_recv),
+			 0);
 	assert_int_equal(ibv_poll_cq(right->resources->send_cq, 8, wcs), 0);
 }
 
@@ -154,10 +166,14 @@ static void a_verb_that_fails_is_named_and_everything_is_undone(void **state)
 		const char *call;
 		uint32_t skip;
 	} rows[] = {
-		{ FABRIC_QUERY_PORT, EIO, "ibv_query_port", 0 },  { FABRIC_ALLOC_PD, ENOMEM, "ibv_alloc_pd", 0 },
-		{ FABRIC_REG_MR, EFAULT, "ibv_reg_mr", 0 },	  { FABRIC_CREATE_CQ, ENOMEM, "ibv_create_cq", 0 },
-		{ FABRIC_CREATE_CQ, ENOMEM, "ibv_create_cq", 1 }, { FABRIC_CREATE_QP, ENOMEM, "ibv_create_qp", 0 },
-		{ FABRIC_CREATE_QP, ENOMEM, "ibv_create_qp", 2 }, { FABRIC_MODIFY_INIT, EINVAL, "ibv_modify_qp", 1 },
+		{ FABRIC_QUERY_PORT, EIO, "ibv_query_port", 0 },
+		{ FABRIC_ALLOC_PD, ENOMEM, "ibv_alloc_pd", 0 },
+		{ FABRIC_REG_MR, EFAULT, "ibv_reg_mr", 0 },
+		{ FABRIC_CREATE_CQ, ENOMEM, "ibv_create_cq", 0 },
+		{ FABRIC_CREATE_CQ, ENOMEM, "ibv_create_cq", 1 },
+		{ FABRIC_CREATE_QP, ENOMEM, "ibv_create_qp", 0 },
+		{ FABRIC_CREATE_QP, ENOMEM, "ibv_create_qp", 2 },
+		{ FABRIC_MODIFY_INIT, EINVAL, "ibv_modify_qp", 1 },
 		{ FABRIC_POST_RECV, ENOMEM, "ibv_post_recv", 1 },
 	};
 	struct fixture *fixture = *state;
@@ -167,7 +183,8 @@ static void a_verb_that_fails_is_named_and_everything_is_undone(void **state)
 	workload->workload.ops[0].kind = OPERATION_SEND;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		fabric_set_verb(fixture->fabric, "right", rows[i].verb,
-				&(struct fabric_verb_fault){ .error = rows[i].error, .skip = rows[i].skip });
+				&(struct fabric_verb_fault){ .error = rows[i].error,
+							     .skip = rows[i].skip });
 		assert_int_equal(ends_make(fixture, &fixture->right), -rows[i].error);
 		assert_string_equal(fixture->err.call, rows[i].call);
 		assert_int_equal(fixture->err.number, rows[i].error);
@@ -182,9 +199,11 @@ static void the_queue_pair_that_is_one_too_many_is_counted(void **state)
 	struct fixture *fixture = *state;
 
 	fixture->left.assignment->workload.qp.num_qps = 3;
-	fabric_set_verb(fixture->fabric, "left", FABRIC_CREATE_QP, &(struct fabric_verb_fault){ .error = ENOMEM, .skip = 2 });
+	fabric_set_verb(fixture->fabric, "left", FABRIC_CREATE_QP,
+			&(struct fabric_verb_fault){ .error = ENOMEM, .skip = 2 });
 	assert_int_equal(ends_make(fixture, &fixture->left), -ENOMEM);
-	ends_assert_says(&fixture->err, "queue pair 3 of 3: left gives no more queue pairs (its max_qp is 65536");
+	ends_assert_says(&fixture->err,
+			 "queue pair 3 of 3: left gives no more queue pairs (its max_qp is 65536");
 	assert_int_equal(fixture->err.class, ERROR_RESOURCE);
 }
 
@@ -209,20 +228,31 @@ static void too_little_lockable_memory_names_limit_and_need(void **state)
 	struct rlimit old;
 	struct end third = { 0 };
 
-	fabric_add_device(fixture->fabric, &(struct fabric_device_config){ .name = "third", .address = "10.0.0.3", .memlock_bytes = 4096 });
+	fabric_add_device(fixture->fabric, &(struct fabric_device_config){ .name = "third",
+									   .address = "10.0.0.3",
+									   .memlock_bytes = 4096 });
 	assert_int_equal(device_open(&third.device, "third", NULL), 0);
-	third.assignment = assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_WRITE, 1 << 20);
+	third.assignment =
+		assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_WRITE, 1 << 20);
 	assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &old), 0);
 	set_ipc_lock(false);
 	assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ 65536, old.rlim_max }), 0);
-	assert_int_equal(resources_new(&third.resources, third.device, third.assignment, &third.steps, &fixture->err), -ENOMEM);
+	assert_int_equal(resources_new(&third.resources, third.device, third.assignment,
+				       &third.steps, &fixture->err),
+			 -ENOMEM);
 	ends_assert_says(&fixture->err, "a buffer of 2 MiB cannot be registered");
 	ends_assert_says(&fixture->err, "RLIMIT_MEMLOCK) of this process is 64 KiB");
 	ends_assert_says(&fixture->err, "LimitMEMLOCK=");
 	assert_int_equal(fixture->err.class, ERROR_RESOURCE);
 	fixture->err = ERROR_INIT;
-	assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ 8 << 20 < old.rlim_max ? 8 << 20 : old.rlim_max, old.rlim_max }), 0);
-	assert_int_equal(resources_new(&third.resources, third.device, third.assignment, &third.steps, &fixture->err), -ENOMEM);
+	assert_int_equal(
+		setrlimit(RLIMIT_MEMLOCK,
+			  &(struct rlimit){ 8 << 20 < old.rlim_max ? 8 << 20 : old.rlim_max,
+					    old.rlim_max }),
+		0);
+	assert_int_equal(resources_new(&third.resources, third.device, third.assignment,
+				       &third.steps, &fixture->err),
+			 -ENOMEM);
 	if (old.rlim_max >= 8 << 20) {
 		ends_assert_says(&fixture->err, "would allow it");
 	}
@@ -238,10 +268,14 @@ static void steps_tell_how_long_and_how_much(void **state)
 
 	left->assignment->workload.qp.num_qps = 2;
 	fixture->right.assignment->workload.qp.num_qps = 2;
-	fabric_set_verb(fixture->fabric, "left", FABRIC_REG_MR, &(struct fabric_verb_fault){ .cost_ns = 5 * ENDS_MS });
-	fabric_set_verb(fixture->fabric, "left", FABRIC_CREATE_QP, &(struct fabric_verb_fault){ .cost_ns = 2 * ENDS_MS });
-	fabric_set_verb(fixture->fabric, "left", FABRIC_MODIFY_RTR, &(struct fabric_verb_fault){ .cost_ns = 3 * ENDS_MS, .count = 1 });
-	fabric_set_verb(fixture->fabric, "left", FABRIC_DESTROY_QP, &(struct fabric_verb_fault){ .cost_ns = 4 * ENDS_MS });
+	fabric_set_verb(fixture->fabric, "left", FABRIC_REG_MR,
+			&(struct fabric_verb_fault){ .cost_ns = 5 * ENDS_MS });
+	fabric_set_verb(fixture->fabric, "left", FABRIC_CREATE_QP,
+			&(struct fabric_verb_fault){ .cost_ns = 2 * ENDS_MS });
+	fabric_set_verb(fixture->fabric, "left", FABRIC_MODIFY_RTR,
+			&(struct fabric_verb_fault){ .cost_ns = 3 * ENDS_MS, .count = 1 });
+	fabric_set_verb(fixture->fabric, "left", FABRIC_DESTROY_QP,
+			&(struct fabric_verb_fault){ .cost_ns = 4 * ENDS_MS });
 	assert_int_equal(ends_make(fixture, left), 0);
 	assert_int_equal(ends_make(fixture, &fixture->right), 0);
 	assert_int_equal(ends_connect(fixture), 0);
@@ -274,7 +308,7 @@ static void an_address_that_nobody_has_is_unresolved(void **state)
 	memcpy(fixture->right.info.gid, "::ffff:10.0.0.99", 17);
 	assert_int_equal(ends_connect(fixture), -ETIMEDOUT);
 	assert_int_equal(fixture->err.class, ERROR_DEVICE);
-	assert_int_equal(fixture->err.stage, STAGE_RESOLVE);
+	assert_int_equal(fixture->err.stage, STAGE_MODIFY_QP);
 	assert_string_equal(fixture->err.call, "ibv_modify_qp");
 	ends_assert_says(&fixture->err, "no way to ::ffff:10.0.0.99 from gid_index 1");
 	assert_int_equal(ends_step(&fixture->left.steps, "modify_rtr")->count, 1);
@@ -286,12 +320,14 @@ static void other_failures_of_rtr_and_rts_show_what_was_asked(void **state)
 
 	assert_int_equal(ends_make(fixture, &fixture->left), 0);
 	assert_int_equal(ends_make(fixture, &fixture->right), 0);
-	fabric_set_verb(fixture->fabric, "left", FABRIC_MODIFY_RTR, &(struct fabric_verb_fault){ .error = EINVAL, .count = 1 });
+	fabric_set_verb(fixture->fabric, "left", FABRIC_MODIFY_RTR,
+			&(struct fabric_verb_fault){ .error = EINVAL, .count = 1 });
 	assert_int_equal(ends_connect(fixture), -EINVAL);
 	assert_int_equal(fixture->err.stage, STAGE_MODIFY_QP);
 	ends_assert_says(&fixture->err, "cannot go to RTR");
 	ends_assert_says(&fixture->err, "path_mtu 1024");
-	fabric_set_verb(fixture->fabric, "left", FABRIC_MODIFY_RTS, &(struct fabric_verb_fault){ .error = EINVAL, .count = 1 });
+	fabric_set_verb(fixture->fabric, "left", FABRIC_MODIFY_RTS,
+			&(struct fabric_verb_fault){ .error = EINVAL, .count = 1 });
 	assert_int_equal(ends_connect(fixture), -EINVAL);
 	ends_assert_says(&fixture->err, "cannot go to RTS (local_ack_timeout");
 }
@@ -304,14 +340,14 @@ static void what_the_other_end_tells_is_not_trusted(void **state)
 	assert_int_equal(ends_make(fixture, &fixture->left), 0);
 	assert_int_equal(ends_make(fixture, &fixture->right), 0);
 	good = fixture->right.info;
-#define REFUSED(member, value, words)                             \
-	do {                                                      \
-		fixture->right.info = good;                       \
-		fixture->right.info.member = (value);             \
-		assert_true(ends_connect(fixture) < 0);           \
-		assert_int_equal(fixture->err.class, ERROR_PEER); \
+#define REFUSED(member, value, words)                                \
+	do {                                                         \
+		fixture->right.info = good;                          \
+		fixture->right.info.member = (value);                \
+		assert_true(ends_connect(fixture) < 0);              \
+		assert_int_equal(fixture->err.class, ERROR_PEER);    \
 		assert_int_equal(fixture->err.stage, STAGE_CONNECT); \
-		ends_assert_says(&fixture->err, words);                \
+		ends_assert_says(&fixture->err, words);              \
 	} while (0)
 	REFUSED(qp_count, 0, "number of queue pairs 0 differs");
 	REFUSED(qp_count, 2, "number of queue pairs 2 differs");
@@ -322,10 +358,14 @@ static void what_the_other_end_tells_is_not_trusted(void **state)
 	REFUSED(qps[0].qp_num, 0, "queue pair number 0");
 	REFUSED(qps[0].qp_num, 1 << 24, "queue pair number 16777216");
 	REFUSED(qps[0].psn, 1 << 24, "packet sequence number");
-	REFUSED(mtu_bytes, 512, "other port's active MTU 512");
 	REFUSED(gid[0], 'x', "is not an IPv6 address");
 	REFUSED(gid[0], '\0', "GID \"\"");
 #undef REFUSED
+	fixture->right.info = good;
+	fixture->right.info.mtu_bytes = 512;
+	assert_int_equal(ends_connect(fixture), -ERANGE);
+	ends_assert_says(&fixture->err, "other port's active MTU 512");
+	assert_string_equal(fixture->err.call, "limit");
 	/* Not even terminated. */
 	fixture->right.info = good;
 	memset(fixture->right.info.gid, 'f', sizeof(fixture->right.info.gid));

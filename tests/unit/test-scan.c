@@ -33,8 +33,12 @@ static int set_up(void **state)
 	fixture->fabric = fabric_new(1);
 	fabric_use(fixture->fabric);
 	/* Not in the order of names. */
-	fabric_add_device(fixture->fabric, &(struct fabric_device_config){ .name = "right", .address = "10.0.0.2", .mtu = IBV_MTU_1024 });
-	fabric_add_device(fixture->fabric, &(struct fabric_device_config){ .name = "left", .address = "10.0.0.1", .max_qp_wr = 99 });
+	fabric_add_device(fixture->fabric, &(struct fabric_device_config){ .name = "right",
+									   .address = "10.0.0.2",
+									   .mtu = IBV_MTU_1024 });
+	fabric_add_device(fixture->fabric, &(struct fabric_device_config){ .name = "left",
+									   .address = "10.0.0.1",
+									   .max_qp_wr = 99 });
 	tree_init(&fixture->tree);
 	fixture->scan = scan_new(fixture->tree.root);
 	*state = fixture;
@@ -58,7 +62,9 @@ static int tear_down(void **state)
 static void run(struct fixture *fixture, bool is_fresh)
 {
 	fixture->err = ERROR_INIT;
-	assert_int_equal(scan_run(fixture->scan, &fixture->settings, is_fresh, &fixture->inventory, &fixture->err), 0);
+	assert_int_equal(scan_run(fixture->scan, &fixture->settings, is_fresh, &fixture->inventory,
+				  &fixture->err),
+			 0);
 }
 
 static void every_active_port_is_told_in_name_order_when_none_is_listed(void **state)
@@ -97,11 +103,16 @@ static void listed_ports_come_in_their_order_with_what_was_configured(void **sta
 	struct fixture *fixture = *state;
 
 	fixture->settings.device_count = 4;
-	fixture->settings.devices[0] = (struct device_settings){ .name = "right", .port_num = 1, .gid_index = 1, .rail = 7 };
-	fixture->settings.devices[1] = (struct device_settings){ .name = "absent", .port_num = 1, .rail = SCHEMA_AUTO };
-	fixture->settings.devices[2] = (struct device_settings){ .name = "left", .port_num = 2, .rail = SCHEMA_AUTO };
-	fixture->settings.devices[3] =
-		(struct device_settings){ .name = "left", .port_num = 1, .gid_index = SCHEMA_AUTO, .rail = SCHEMA_AUTO };
+	fixture->settings.devices[0] = (struct device_settings){
+		.name = "right", .port_num = 1, .gid_index = 1, .rail = 7
+	};
+	fixture->settings.devices[1] =
+		(struct device_settings){ .name = "absent", .port_num = 1, .rail = SCHEMA_AUTO };
+	fixture->settings.devices[2] =
+		(struct device_settings){ .name = "left", .port_num = 2, .rail = SCHEMA_AUTO };
+	fixture->settings.devices[3] = (struct device_settings){
+		.name = "left", .port_num = 1, .gid_index = SCHEMA_AUTO, .rail = SCHEMA_AUTO
+	};
 	fabric_set_port(fixture->fabric, "left", false);
 	run(fixture, false);
 	assert_false(error_is_set(&fixture->err));
@@ -133,7 +144,8 @@ static void a_device_that_does_not_open_is_named_and_the_others_are_told(void **
 {
 	struct fixture *fixture = *state;
 
-	fabric_set_verb(fixture->fabric, "left", FABRIC_OPEN_DEVICE, &(struct fabric_verb_fault){ .error = EIO });
+	fabric_set_verb(fixture->fabric, "left", FABRIC_OPEN_DEVICE,
+			&(struct fabric_verb_fault){ .error = EIO });
 	run(fixture, false);
 	assert_int_equal(fixture->inventory.port_count, 1);
 	assert_string_equal(fixture->inventory.ports[0].device, "right");
@@ -152,7 +164,8 @@ static void devices_that_come_and_go_are_noticed(void **state)
 	run(fixture, false);
 	assert_int_equal(fixture->inventory.port_count, 1);
 	assert_false(scan_is_present(fixture->scan, "right"));
-	fabric_add_device(fixture->fabric, &(struct fabric_device_config){ .name = "new", .address = "10.0.0.3" });
+	fabric_add_device(fixture->fabric,
+			  &(struct fabric_device_config){ .name = "new", .address = "10.0.0.3" });
 	run(fixture, false);
 	assert_int_equal(fixture->inventory.port_count, 2);
 	assert_string_equal(fixture->inventory.ports[1].device, "new");
@@ -164,7 +177,8 @@ static bool opens_left(struct fixture *fixture, bool is_fresh)
 {
 	bool is_asked;
 
-	fabric_set_verb(fixture->fabric, "left", FABRIC_QUERY_PORT, &(struct fabric_verb_fault){ .error = EIO });
+	fabric_set_verb(fixture->fabric, "left", FABRIC_QUERY_PORT,
+			&(struct fabric_verb_fault){ .error = EIO });
 	run(fixture, is_fresh);
 	is_asked = error_is_set(&fixture->err);
 	fabric_set_verb(fixture->fabric, "left", FABRIC_QUERY_PORT, NULL);
@@ -209,7 +223,8 @@ static void facts_of_sysfs_complete_those_of_verbs(void **state)
 	tree_add_roce(&fixture->tree, "left", "eth0", "0000:0000:0000:0000:0000:ffff:0a00:0001");
 	tree_write(&fixture->tree, "/sys/class/net/eth0/speed", "25000\n");
 	tree_write(&fixture->tree, "/sys/class/infiniband/left/device/numa_node", "1\n");
-	tree_link(&fixture->tree, "/sys/class/infiniband/left/device/driver", "../drivers/mlx5_core");
+	tree_link(&fixture->tree, "/sys/class/infiniband/left/device/driver",
+		  "../drivers/mlx5_core");
 	run(fixture, false);
 	assert_int_equal(fixture->inventory.ports[0].link_rate_bps, 25000000000);
 	assert_int_equal(fixture->inventory.ports[0].numa_node, 1);

@@ -4,8 +4,8 @@
 /* Two nodes, connected: a asked, b answered. */
 struct two {
 	sd_event *event;
-	struct node a;
-	struct node b;
+	struct member a;
+	struct member b;
 	struct record record; /* of a's session */
 };
 
@@ -13,14 +13,14 @@ static void two_init(struct two *two)
 {
 	memset(two, 0, sizeof(*two));
 	assert_true(sd_event_new(&two->event) >= 0);
-	node_init(&two->a, "node-a");
-	node_init(&two->b, "node-b");
-	node_listen(&two->b, two->event, 64);
+	member_init(&two->a, "node-a");
+	member_init(&two->b, "node-b");
+	member_listen(&two->b, two->event, 64);
 }
 
 static void two_connect(struct two *two)
 {
-	node_connect(&two->a, two->event, two->b.port, &two->record);
+	member_connect(&two->a, two->event, two->b.port, &two->record);
 	run_until(two->event, &two->record.opened, 1, 5000);
 	run_until(two->event, &two->b.accepted, 1, 5000);
 }
@@ -28,8 +28,8 @@ static void two_connect(struct two *two)
 static void two_done(struct two *two)
 {
 	record_done(&two->record);
-	node_done(&two->a);
-	node_done(&two->b);
+	member_done(&two->a);
+	member_done(&two->b);
 	sd_event_unref(two->event);
 }
 
@@ -62,8 +62,10 @@ static void two_nodes_greet_and_know_each_other(void **state)
 	two_connect(&two);
 	assert_string_equal(session_peer_name(two.record.session), "node-b");
 	assert_string_equal(session_peer_name(two.b.records[0].session), "node-a");
-	assert_non_null(inventory_port(session_peer_inventory(two.b.records[0].session), "mlx5_0", 1));
-	assert_int_equal(session_peer_inventory(two.b.records[0].session)->ports[0].limits.max_qp, 4711);
+	assert_non_null(
+		inventory_port(session_peer_inventory(two.b.records[0].session), "mlx5_0", 1));
+	assert_int_equal(session_peer_inventory(two.b.records[0].session)->ports[0].limits.max_qp,
+			 4711);
 	assert_string_equal(session_peer_inventory(two.record.session)->node, "node-b");
 	assert_string_equal(session_peer_inventory(two.record.session)->boot_id, "boot");
 	assert_true(strlen(session_peer_address(two.b.records[0].session)) > 0);
@@ -82,7 +84,8 @@ static void messages_arrive_in_order_and_whole_up_to_1_mib(void **state)
 	assert_true(session_send(two.record.session, message_of("last", 16384)));
 	run_until(two.event, &two.b.records[0].messages, 4, 10000);
 	assert_string_equal(two.b.records[0].kinds, "first large large last ");
-	assert_int_equal(json_string_length(json_object_get(two.b.records[0].last, "filler")), 16384);
+	assert_int_equal(json_string_length(json_object_get(two.b.records[0].last, "filler")),
+			 16384);
 	assert_true(session_send(two.b.records[0].session, message_of("answer", 16384)));
 	run_until(two.event, &two.record.messages, 1, 5000);
 	two_done(&two);
@@ -165,7 +168,7 @@ static void a_session_may_be_closed_inside_its_own_event(void **state)
 
 	two_init(&two);
 	two.record.close_on_open = true;
-	node_connect(&two.a, two.event, two.b.port, &two.record);
+	member_connect(&two.a, two.event, two.b.port, &two.record);
 	run_until(two.event, &two.record.closed, 1, 5000);
 	assert_int_equal(two.record.opened, 1);
 	assert_false(error_is_set(&two.record.why));
@@ -214,7 +217,7 @@ static void nobody_listening_is_a_failed_connect(void **state)
 	two_init(&two);
 	session_listener_free(two.b.listener);
 	two.b.listener = NULL;
-	node_connect(&two.a, two.event, two.b.port, &two.record);
+	member_connect(&two.a, two.event, two.b.port, &two.record);
 	assert_int_equal(two.record.closed, 0);
 	run_until(two.event, &two.record.closed, 1, 5000);
 	assert_int_equal(two.record.why.class, ERROR_PEER);
@@ -230,7 +233,7 @@ static void another_key_is_a_failed_tls_on_both_sides(void **state)
 
 	two_init(&two);
 	two.a.identity.key = other_key;
-	node_connect(&two.a, two.event, two.b.port, &two.record);
+	member_connect(&two.a, two.event, two.b.port, &two.record);
 	run_until(two.event, &two.record.closed, 1, 5000);
 	run_for(two.event, 20);
 	assert_int_equal(two.record.opened, 0);
@@ -252,7 +255,7 @@ static void without_a_key_nothing_is_tried(void **state)
 
 	two_init(&two);
 	two.a.identity.key.count = 0;
-	node_connect(&two.a, two.event, two.b.port, &two.record);
+	member_connect(&two.a, two.event, two.b.port, &two.record);
 	run_until(two.event, &two.record.closed, 1, 5000);
 	assert_int_equal(two.record.why.class, ERROR_INPUT);
 	assert_non_null(strstr(two.record.why.text, "daemon.key_file"));
@@ -267,12 +270,13 @@ static void another_protocol_is_named_with_both_versions_on_both_sides(void **st
 	two_init(&two);
 	two.a.identity.protocol = 2;
 	two.a.identity.version = "0.9.0";
-	node_connect(&two.a, two.event, two.b.port, &two.record);
+	member_connect(&two.a, two.event, two.b.port, &two.record);
 	run_until(two.event, &two.record.closed, 1, 5000);
 	run_for(two.event, 50);
 	assert_int_equal(two.record.why.class, ERROR_PEER);
 	assert_string_equal(two.record.why.call, "hello");
-	assert_non_null(strstr(two.record.why.text, "protocol 1 (rdmatestd 0.1.0), this daemon 2 (rdmatestd 0.9.0)"));
+	assert_non_null(strstr(two.record.why.text,
+			       "protocol 1 (rdmatestd 0.1.0), this daemon 2 (rdmatestd 0.9.0)"));
 	session_listener_status(two.b.listener, &status);
 	assert_int_equal(status.failed, 1);
 	assert_string_equal(status.last_failure.call, "hello");
@@ -287,9 +291,10 @@ static void a_node_of_our_own_name_is_refused(void **state)
 
 	two_init(&two);
 	two.a.identity.node_name = "node-b";
-	node_connect(&two.a, two.event, two.b.port, &two.record);
+	member_connect(&two.a, two.event, two.b.port, &two.record);
 	run_until(two.event, &two.record.closed, 1, 5000);
 	assert_int_equal(two.record.opened, 0);
+	assert_int_equal(two.record.why.class, ERROR_INPUT); /* a mistake of configuration */
 	assert_string_equal(two.record.why.call, "hello");
 	assert_non_null(strstr(two.record.why.text, "daemon.node_name"));
 	assert_non_null(strstr(two.record.why.text, "node-b"));
@@ -326,18 +331,21 @@ static void the_largest_inventory_fits_into_a_hello(void **state)
 	for (size_t i = 0; i < LIMIT_PORTS; i++) {
 		struct port *port = &inventory->ports[i];
 
-		snprintf(port->device, sizeof(port->device), "a_device_with_a_rather_long_name_%zu", i);
+		snprintf(port->device, sizeof(port->device), "a_device_with_a_rather_long_name_%zu",
+			 i);
 		port->port_num = 1;
 		port->gid_count = LIMIT_GIDS;
 		for (size_t j = 0; j < LIMIT_GIDS; j++) {
 			port->gids[j].index = j;
 			text_copy(port->gids[j].gid, sizeof(port->gids[j].gid),
 				  "fe80:0000:0000:0000:aaaa:bbbb:cccc:dddd");
-			text_copy(port->gids[j].netdev, sizeof(port->gids[j].netdev), "enp193s0f0np0");
+			text_copy(port->gids[j].netdev, sizeof(port->gids[j].netdev),
+				  "enp193s0f0np0");
 		}
 	}
 	two_connect(&two);
-	assert_int_equal(session_peer_inventory(two.b.records[0].session)->ports[31].gid_count, LIMIT_GIDS);
+	assert_int_equal(session_peer_inventory(two.b.records[0].session)->ports[31].gid_count,
+			 LIMIT_GIDS);
 	two_done(&two);
 }
 
@@ -379,7 +387,7 @@ static void a_session_may_be_freed_in_every_state(void **state)
 	/* After each number of turns of the loop: wherever the session is by then. */
 	for (unsigned turns = 0; turns < 12; turns++) {
 		two_init(&two);
-		node_connect(&two.a, two.event, two.b.port, &two.record);
+		member_connect(&two.a, two.event, two.b.port, &two.record);
 		for (unsigned i = 0; i < turns; i++) {
 			sd_event_run(two.event, 1000);
 		}

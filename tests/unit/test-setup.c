@@ -90,7 +90,8 @@ static void a_task_is_run_once_and_comes_back(void **state)
 {
 	struct fixture *fixture = *state;
 	atomic_int order = 0;
-	struct work work = { .task = { .run = run_work, .reply = &fixture->replies }, .order = &order };
+	struct work work = { .task = { .run = run_work, .reply = &fixture->replies },
+			     .order = &order };
 
 	setup_submit(fixture->setup, &work.task);
 	assert_ptr_equal(wait_for(&fixture->replies), &work);
@@ -110,7 +111,9 @@ static void tasks_of_one_key_run_in_order_and_never_at_once(void **state)
 
 	for (int i = 0; i < COUNT; i++) {
 		works[i] = (struct work){
-			.task = { .run = run_work, .reply = &fixture->replies, .key = &running[i % KEYS] },
+			.task = { .run = run_work,
+				  .reply = &fixture->replies,
+				  .key = &running[i % KEYS] },
 			.running = &running[i % KEYS],
 			.order = &order[i % KEYS],
 			.overlaps = &overlaps,
@@ -132,9 +135,14 @@ static void a_slow_key_does_not_hold_up_another(void **state)
 {
 	struct fixture *fixture = *state;
 	atomic_bool gate = false;
-	struct work slow = { .task = { .run = run_work, .reply = &fixture->replies, .key = &slow }, .gate = &gate };
-	struct work behind = { .task = { .run = run_work, .reply = &fixture->replies, .key = &slow } };
-	struct work other = { .task = { .run = run_work, .reply = &fixture->replies, .key = &other } };
+	struct work slow = { .task = { .run = run_work, .reply = &fixture->replies, .key = &slow },
+			     .gate = &gate };
+	struct work behind = {
+		.task = { .run = run_work, .reply = &fixture->replies, .key = &slow }
+	};
+	struct work other = {
+		.task = { .run = run_work, .reply = &fixture->replies, .key = &other }
+	};
 	struct work loose = { .task = { .run = run_work, .reply = &fixture->replies } };
 
 	setup_submit(fixture->setup, &slow.task);
@@ -153,7 +161,8 @@ static void the_oldest_running_task_has_an_age(void **state)
 {
 	struct fixture *fixture = *state;
 	atomic_bool gate = false;
-	struct work work = { .task = { .run = run_work, .reply = &fixture->replies }, .gate = &gate };
+	struct work work = { .task = { .run = run_work, .reply = &fixture->replies },
+			     .gate = &gate };
 	uint64_t begun_mono_ns = clock_mono_ns();
 	uint64_t age_ns;
 

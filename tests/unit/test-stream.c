@@ -261,7 +261,8 @@ static void iterations_after_a_warm_up_begin_from_rest(void **state)
 static void every_request_of_a_timed_run_is_seen_to_complete(void **state)
 {
 	(void)state;
-	/* Unsignalled requests at the end are drained: the other end gets exactly what was posted, whatever the interval. */
+	/* Unsignalled requests at the end are drained: the other end gets exactly what was posted,
+	 * whatever the interval. */
 	for (uint64_t signal_interval = 1; signal_interval <= 16; signal_interval++) {
 		struct rig rig;
 		struct fabric_counters counters;

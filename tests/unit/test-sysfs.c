@@ -36,7 +36,8 @@ static void a_roce_port_has_the_speed_of_its_network_device(void **state)
 
 	tree_add_roce(tree, "mlx5_0", "eth2", GID);
 	tree_write(tree, "/sys/class/net/eth2/speed", "400000\n");
-	tree_link(tree, "/sys/class/infiniband/mlx5_0/device/driver", "../../../../bus/pci/drivers/mlx5_core");
+	tree_link(tree, "/sys/class/infiniband/mlx5_0/device/driver",
+		  "../../../../bus/pci/drivers/mlx5_core");
 	assert_true(sysfs_port(tree->root, "mlx5_0", 1, &port));
 	assert_int_equal(port.link_rate_bps, 400000000000);
 	assert_string_equal(port.driver, "mlx5_core");
@@ -62,7 +63,9 @@ static void an_unknown_speed_falls_back_to_the_rate_of_the_port(void **state)
 
 static void a_rate_that_is_none_is_unknown(void **state)
 {
-	static const char *const rates[] = { "", "fast", "-4 Gb/sec", "1e300 Gb/sec (x)", "100 MB/s", "nan Gb/sec", "inf Gb/sec" };
+	static const char *const rates[] = {
+		"", "fast", "-4 Gb/sec", "1e300 Gb/sec (x)", "100 MB/s", "nan Gb/sec", "inf Gb/sec"
+	};
 	struct tree *tree = *state;
 	struct sysfs_port port;
 
@@ -117,7 +120,8 @@ static void a_name_cannot_lead_out_of_its_directory(void **state)
 		assert_int_equal(sysfs_numa_node(tree->root, names[i]), -1);
 		assert_int_equal(sysfs_vlan(names[i]), 0);
 	}
-	tree_write(tree, "/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0", "../../../etc\n");
+	tree_write(tree, "/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0",
+		   "../../../etc\n");
 	assert_true(sysfs_port(tree->root, "mlx5_0", 1, &port));
 	assert_int_equal(port.link_rate_bps, 100000000000);
 }
@@ -127,7 +131,8 @@ static void the_numa_node_is_known_or_minus_one(void **state)
 	static const struct {
 		const char *content;
 		int node;
-	} rows[] = { { "0\n", 0 }, { "7\n", 7 }, { "-1\n", -1 }, { "", -1 }, { "x\n", -1 }, { "99999999999\n", -1 } };
+	} rows[] = { { "0\n", 0 }, { "7\n", 7 },  { "-1\n", -1 },
+		     { "", -1 },   { "x\n", -1 }, { "99999999999\n", -1 } };
 	struct tree *tree = *state;
 
 	tree_add_roce(tree, "mlx5_0", "eth2", GID);
@@ -180,10 +185,12 @@ static void a_boot_id_is_a_uuid_or_nothing(void **state)
 
 	sysfs_boot_id(tree->root, id);
 	assert_string_equal(id, "");
-	tree_write(tree, "/proc/sys/kernel/random/boot_id", "11111111-2222-3333-4444-555555555555\n");
+	tree_write(tree, "/proc/sys/kernel/random/boot_id",
+		   "11111111-2222-3333-4444-555555555555\n");
 	sysfs_boot_id(tree->root, id);
 	assert_string_equal(id, "11111111-2222-3333-4444-555555555555");
-	tree_write(tree, "/proc/sys/kernel/random/boot_id", "11111111-2222-3333-4444-5555555555556666666666666666666\n");
+	tree_write(tree, "/proc/sys/kernel/random/boot_id",
+		   "11111111-2222-3333-4444-5555555555556666666666666666666\n");
 	sysfs_boot_id(tree->root, id);
 	assert_string_equal(id, "");
 	sysfs_boot_id("", id);
@@ -200,8 +207,10 @@ static void the_signature_changes_with_every_fact_that_a_scan_would_tell(void **
 		{ "/sys/class/infiniband/mlx5_0/ports/1/state", "1: DOWN\n" },
 		{ "/sys/class/infiniband/mlx5_0/ports/1/lid", "0x1\n" },
 		{ "/sys/class/infiniband/mlx5_0/ports/1/rate", "25 Gb/sec (1X EDR)\n" },
-		{ "/sys/class/infiniband/mlx5_0/ports/1/gids/0", "0000:0000:0000:0000:0000:ffff:0a00:0001\n" },
-		{ "/sys/class/infiniband/mlx5_0/ports/1/gids/1", "0000:0000:0000:0000:0000:ffff:0a00:0001\n" },
+		{ "/sys/class/infiniband/mlx5_0/ports/1/gids/0",
+		  "0000:0000:0000:0000:0000:ffff:0a00:0001\n" },
+		{ "/sys/class/infiniband/mlx5_0/ports/1/gids/1",
+		  "0000:0000:0000:0000:0000:ffff:0a00:0001\n" },
 		{ "/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/0", "IB/RoCE v1\n" },
 		{ "/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0", "eth3\n" },
 		{ "/sys/class/net/eth3/mtu", "9000\n" },
@@ -232,10 +241,29 @@ static void a_gid_that_moves_to_another_index_changes_the_signature(void **state
 
 	tree_add_roce(tree, "mlx5_0", "eth2", GID);
 	before = sysfs_signature(tree->root, "mlx5_0");
-	tree_write(tree, "/sys/class/infiniband/mlx5_0/ports/1/gids/0", "0000:0000:0000:0000:0000:0000:0000:0000\n");
+	tree_write(tree, "/sys/class/infiniband/mlx5_0/ports/1/gids/0",
+		   "0000:0000:0000:0000:0000:0000:0000:0000\n");
 	tree_write(tree, "/sys/class/infiniband/mlx5_0/ports/1/gids/1", GID "\n");
 	tree_write(tree, "/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/1", "RoCE v2\n");
 	tree_write(tree, "/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/1", "eth2\n");
+	assert_int_not_equal(sysfs_signature(tree->root, "mlx5_0"), before);
+}
+
+static void gids_behind_a_gap_count_but_not_without_end(void **state)
+{
+	struct tree *tree = *state;
+	char path[128];
+	uint64_t before;
+
+	tree_add_roce(tree, "mlx5_0", "eth2", GID);
+	for (unsigned i = 1; i < 60; i++) {
+		snprintf(path, sizeof(path), "/sys/class/infiniband/mlx5_0/ports/1/gids/%u", i);
+		tree_write(tree, path, "0000:0000:0000:0000:0000:0000:0000:0000\n");
+	}
+	before = sysfs_signature(tree->root, "mlx5_0");
+	tree_write(tree, "/sys/class/infiniband/mlx5_0/ports/1/gids/59", GID "\n");
+	assert_int_equal(sysfs_signature(tree->root, "mlx5_0"), before);
+	tree_write(tree, "/sys/class/infiniband/mlx5_0/ports/1/gids/16", GID "\n");
 	assert_int_not_equal(sysfs_signature(tree->root, "mlx5_0"), before);
 }
 
@@ -262,6 +290,7 @@ int main(void)
 		TEST(a_boot_id_is_a_uuid_or_nothing),
 		TEST(the_signature_changes_with_every_fact_that_a_scan_would_tell),
 		TEST(a_gid_that_moves_to_another_index_changes_the_signature),
+		TEST(gids_behind_a_gap_count_but_not_without_end),
 		TEST(a_network_device_without_vlan_has_none),
 	};
 

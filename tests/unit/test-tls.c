@@ -26,8 +26,8 @@ struct pair {
 
 static void pair_of_sockets(int fds[2])
 {
-	assert_int_equal(
-		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds),
+			 0);
 }
 
 static void pair_init(struct pair *pair, const struct tls_key *client, const struct tls_key *server)
@@ -119,7 +119,8 @@ static void another_key_is_told_to_both_sides(void **state)
 	}
 }
 
-/* What either side makes of bytes that are no TLS; then of the end of the stream, if it still waits. */
+/* What either side makes of bytes that are no TLS; then of the end of the stream, if it still
+ * waits. */
 static int garbage(bool is_server, const void *bytes, size_t count, struct error *err)
 {
 	struct tls *tls;
@@ -166,7 +167,8 @@ static void garbage_ends_a_handshake_with_a_reason(void **state)
 
 static void a_flood_before_the_key_was_shown_is_cut_at_4_kib(void **state)
 {
-	/* One handshake message of 64 KiB in records of 1 KiB: correct TLS so far, and too much of it. */
+	/* One handshake message of 64 KiB in records of 1 KiB: correct TLS so far, and too much of
+	 * it. */
 	char flood[20 * 1029] = { 0 };
 	struct error err = ERROR_INIT;
 
@@ -210,9 +212,9 @@ static void a_write_that_would_block_goes_on_with_the_same_bytes(void **state)
 		out[i] = (uint8_t)(i * 31 >> 3);
 	}
 	while (got < sizeof(in)) {
-		ssize_t n = sent < sizeof(out) ?
-				    tls_write(pair.client, out + sent, sizeof(out) - sent, &err) :
-				    -EAGAIN;
+		ssize_t n = sent < sizeof(out)
+				    ? tls_write(pair.client, out + sent, sizeof(out) - sent, &err)
+				    : -EAGAIN;
 
 		if (n > 0) {
 			sent += (size_t)n;
@@ -277,7 +279,8 @@ static void a_damaged_record_ends_the_stream(void **state)
 	char bytes[64];
 
 	connected(&pair);
-	assert_int_equal(write(tls_fd(pair.client), "\x17\x03\x03\x00\x11zzzzzzzzzzzzzzzzz", 22), 22);
+	assert_int_equal(write(tls_fd(pair.client), "\x17\x03\x03\x00\x11zzzzzzzzzzzzzzzzz", 22),
+			 22);
 	assert_int_equal(tls_read(pair.server, bytes, sizeof(bytes), &err), -EPROTO);
 	assert_int_equal(err.class, ERROR_PEER);
 	pair_done(&pair);
@@ -309,8 +312,8 @@ static void a_key_of_hexadecimal_digits_is_read(void **state)
 	key_file(HEX32 "\n", 0640);
 	assert_int_equal(tls_key_read(path, &key, &err), 0);
 	assert_int_equal(key.count, 16);
-	assert_memory_equal(key.bytes, "\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff",
-			    16);
+	assert_memory_equal(key.bytes,
+			    "\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff", 16);
 	key_file(HEX32 HEX32 HEX32 HEX32, 0400); /* the longest, without a line end */
 	assert_int_equal(tls_key_read(path, &key, &err), 0);
 	assert_int_equal(key.count, 64);

@@ -68,7 +68,8 @@ static void a_wrong_rkey_ends_with_its_status(void **state)
 			run_to_end(&rig, 0, 10000);
 			check_failure(&rig, IBV_WC_REM_ACCESS_ERR, kinds[i]);
 			assert_int_equal(rig.totals[0].operations, 0);
-			/* All that was posted but the first came back as a flush or as the others' own error. */
+			/* All that was posted but the first came back as a flush or as the others'
+			 * own error. */
 			assert_int_equal(rig.totals[0].errors + rig.totals[0].failure.flushed,
 					 16 * num_qps);
 			rig_done(&rig);

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Both ends of one job's traffic on the fake NIC under virtual time, without daemons: devices "left" (initiator) and "right". A test
- * changes rig->assignment before rig_open. Initiator is end 0, responder end 1.
+ * Both ends of one job's traffic on the fake NIC under virtual time, without daemons: devices
+ * "left" (initiator) and "right". A test changes rig->assignment before rig_open. Initiator is end
+ * 0, responder end 1.
  */
 
 #include <errno.h>
@@ -143,7 +144,8 @@ static inline bool rig_is_running(const struct rig *rig, int end)
 	return rig->has_started[end] && !rig->is_over[end];
 }
 
-/* Steps both ends; when neither finds anything, time goes on to the next event. False when none is left. */
+/* Steps both ends; when neither finds anything, time goes on to the next event. False when none is
+ * left. */
 static inline bool rig_step(struct rig *rig)
 {
 	uint64_t next_ns;
@@ -193,7 +195,8 @@ static inline void rig_run(struct rig *rig)
 		assert_true(++steps < RIG_STEPS_MOST);
 	}
 	assert_true(rig->is_over[0]);
-	while (rig_is_running(rig, 1) && fabric_next_ns(rig->fabric) <= fake_clock_now_ns() + 1000000) {
+	while (rig_is_running(rig, 1) &&
+	       fabric_next_ns(rig->fabric) <= fake_clock_now_ns() + 1000000) {
 		assert_true(rig_step(rig));
 		assert_true(++steps < RIG_STEPS_MOST);
 	}

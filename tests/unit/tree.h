@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * A directory with files that a test makes as it needs them: what the product takes for the root of /sys and /proc.
+ * A directory with files that a test makes as it needs them: what the product takes for the root of
+ * /sys and /proc.
  */
 
 #include <assert.h>
@@ -62,7 +63,8 @@ static inline void tree_link(const struct tree *tree, const char *path, const ch
 	}
 }
 
-static inline int tree_remove_entry(const char *path, const struct stat *status, int kind, struct FTW *at)
+static inline int tree_remove_entry(const char *path, const struct stat *status, int kind,
+				    struct FTW *at)
 {
 	(void)status;
 	(void)kind;
@@ -85,16 +87,17 @@ static inline void tree_done(struct tree *tree)
 }
 
 /* A port as a RoCE card shows it; port_num 1. */
-static inline void tree_add_roce(const struct tree *tree, const char *device, const char *netdev, const char *gid)
+static inline void tree_add_roce(const struct tree *tree, const char *device, const char *netdev,
+				 const char *gid)
 {
 	char path[256];
 	char text[256];
 
-#define TREE_FILE(format, content)                                                     \
-	do {                                                                           \
+#define TREE_FILE(format, content)                                                        \
+	do {                                                                              \
 		snprintf(path, sizeof(path), "/sys/class/infiniband/%s/" format, device); \
-		snprintf(text, sizeof(text), "%s\n", content);                         \
-		tree_write(tree, path, text);                                          \
+		snprintf(text, sizeof(text), "%s\n", content);                            \
+		tree_write(tree, path, text);                                             \
 	} while (0)
 	TREE_FILE("fw_ver", "1.0.0");
 	TREE_FILE("node_guid", "0200:0000:fe00:0000");

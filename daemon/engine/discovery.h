@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/*
+ * What devices this node has: scans at once, then every 2 s on a pool of its own, and again when
+ * asked to; keeps the inventory and tells when it changed. Control thread.
+ */
+
+#include <stdbool.h>
+#include <systemd/sd-event.h>
+
+#include "engine/task.h"
+#include "model/inventory.h"
+#include "model/topology.h"
+#include "util/error.h"
+#include "util/mailbox.h"
+
+struct discovery;
+
+struct discovery_options {
+	sd_event *event;
+	struct mailbox *replies; /* of struct task, read by the owner, who calls done */
+	const char *sys_root; /* borrowed */
+	/* Calls up, from the loop. After every scan: discovery_is_present tells what vanished. */
+	void (*scanned)(void *arg);
+	/* After the first scan and after every change. */
+	void (*changed)(void *arg, const struct inventory *inventory);
+	void *arg;
+};
+
+/* Copies both. The first scan begins at once. */
+int discovery_new(struct discovery **ret, const struct discovery_options *options,
+		  const struct daemon_settings *settings, struct error *err);
+/* Copies; scans again. */
+void discovery_configure(struct discovery *discovery, const struct daemon_settings *settings);
+/* Something happened: scans again, and asks every device whatever sysfs says. */
+void discovery_refresh(struct discovery *discovery);
+const struct inventory *discovery_inventory(const struct discovery *discovery);
+bool discovery_has_scanned(const struct discovery *discovery);
+/* Whether the last scan saw a device of that name; inside `scanned` only. */
+bool discovery_is_present(const struct discovery *discovery, const char *name);
+/* The name of a device whose asking took longer than that, or NULL. */
+const char *discovery_hangs(struct discovery *discovery, uint64_t now_mono_ns, uint64_t longer_ns);
+
+/* No more scans; -ETIMEDOUT: the thread hangs, may be called again. */
+int discovery_stop(struct discovery *discovery, uint64_t deadline_mono_ns);
+/* After a discovery_stop that went well and the last reply. */
+void discovery_free(struct discovery *discovery);

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+/* The end of a job, from any state. */
+#include "engine/job.h"
+#include "util/clock.h"
+#include "util/memory.h"
+
+/* For a thread that was told to end before everything was destroyed. */
+#define WORKER_END_NS 1000000000ull
+
+/* It has handed back what it had: its thread may end while the rest is destroyed. */
+static void dismiss_worker(struct job *job, uint64_t deadline_mono_ns)
+{
+	if (job->worker && worker_free(job->worker, deadline_mono_ns) == 0) {
+		job->worker = NULL;
+	}
+}
+
+static void run_destroy(struct setup_task *setup)
+{
+	struct job *job = ((struct job_task *)setup)->job;
+
+	traffic_free(take(job->traffic));
+	resources_free(take(job->resources), &job->steps);
+}
+
+void job_release_now(struct job *job)
+{
+	void (*released)(void *arg, struct job *job) = job->events.released;
+
+	if (job->device) {
+		context_release(job->context);
+	}
+	list_remove(&job->link);
+	released(job->arg, job);
+	free(job);
+}
+
+static void done_destroy(struct task *task)
+{
+	struct job_task *own = (struct job_task *)task;
+	struct job *job = own->job;
+
+	free(own);
+	dismiss_worker(job, clock_mono_ns() + WORKER_END_NS);
+	job_release_now(job);
+}
+
+/* In whatever state: the next step towards the end, if nothing is out that must come back first. */
+void job_release_advance(struct job *job)
+{
+	switch (job->state) {
+	case JOB_OPENING:
+		context_cancel(job->context, &job->wait);
+		break;
+	case JOB_PREPARING:
+	case JOB_CONNECTING:
+	case JOB_DESTROYING:
+		return;
+	case JOB_RUNNING:
+		job_end_traffic(job);
+		return;
+	default:
+		break;
+	}
+	job->state = JOB_DESTROYING;
+	dismiss_worker(job, clock_mono_ns());
+	if (job->device) {
+		job_submit(job, run_destroy, done_destroy);
+	} else {
+		job_note(job, JOB_NOTE_RELEASED);
+	}
+}
+
+void job_release(struct job *job)
+{
+	if (!job->is_releasing) {
+		job->is_releasing = true;
+		job_release_advance(job);
+	}
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "http/exchange.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "util/memory.h"
+
+static enum request_origin origin_of(struct MHD_Connection *connection, bool is_admin)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr *address = info ? info->client_addr : NULL;
+	const struct in6_addr *v6;
+	bool is_local = false;
+
+	if (is_admin) {
+		return REQUEST_ADMIN;
+	}
+	if (!address) {
+		return REQUEST_REMOTE;
+	}
+	switch (address->sa_family) {
+	case AF_INET:
+		is_local = ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 ==
+			   127;
+		break;
+	case AF_INET6:
+		v6 = &((const struct sockaddr_in6 *)address)->sin6_addr;
+		is_local = IN6_IS_ADDR_LOOPBACK(v6) ||
+			   (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
+		break;
+	case AF_UNIX:
+		is_local = true;
+		break;
+	default:
+		break;
+	}
+	return is_local ? REQUEST_LOCAL : REQUEST_REMOTE;
+}
+
+struct exchange *exchange_new(struct MHD_Connection *connection, struct client *client,
+			      bool is_admin, const char *target)
+{
+	struct exchange *exchange = memory_new(sizeof(*exchange));
+
+	exchange->client = client;
+	exchange->connection = connection;
+	exchange->request.origin = origin_of(connection, is_admin);
+	exchange->target_problem =
+		request_read_target(&exchange->request, target, &exchange->target_status);
+	return exchange;
+}
+
+void exchange_free(struct exchange *exchange)
+{
+	response_done(&exchange->response);
+	free(exchange);
+}
+
+static enum MHD_Result add_header(void *arg, enum MHD_ValueKind kind, const char *name,
+				  const char *value)
+{
+	request_add_header(arg, name, value);
+	return MHD_YES;
+}
+
+bool exchange_check_head(struct exchange *exchange, const char *method, const char *version)
+{
+	struct request *request = &exchange->request;
+
+	/* A method that does not fit is none of ours. */
+	if (!text_copy(request->method, sizeof(request->method), method)) {
+		text_copy(request->method, sizeof(request->method), "-");
+	}
+	request->is_http_1_0 = strcmp(version, "HTTP/1.0") == 0;
+	MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, add_header, request);
+	if (exchange->target_problem) {
+		response_problem(&exchange->response, exchange->target_status, "target", NULL, "%s",
+				 exchange->target_problem);
+		return false;
+	}
+	return request_check_headers(request, &exchange->response);
+}
+
+static void add(struct MHD_Response *answer, const char *name, const char *value)
+{
+	if (value && value[0]) {
+		MHD_add_response_header(answer, name, value);
+	}
+}
+
+enum MHD_Result exchange_send(struct exchange *exchange)
+{
+	static const char policy[] =
+		"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+		"frame-ancestors 'none'";
+	struct response *response = &exchange->response;
+	size_t length = response->body.length;
+	struct MHD_Response *answer;
+	enum MHD_Result result;
+	char number[16];
+
+	/* The buffer goes over to the answer. */
+	answer =
+		MHD_create_response_from_buffer(length, response->body.data, MHD_RESPMEM_MUST_FREE);
+	if (!answer) {
+		return MHD_NO;
+	}
+	response->body = TEXT_INIT;
+	add(answer, MHD_HTTP_HEADER_CONTENT_TYPE, response->content_type);
+	add(answer, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	add(answer, "X-Content-Type-Options", "nosniff");
+	add(answer, "Content-Security-Policy", policy);
+	add(answer, "Referrer-Policy", "no-referrer");
+	add(answer, MHD_HTTP_HEADER_LOCATION, response->location);
+	add(answer, MHD_HTTP_HEADER_ALLOW, response->allow);
+	if (response->retry_after_s > 0) {
+		snprintf(number, sizeof(number), "%u", response->retry_after_s);
+		add(answer, MHD_HTTP_HEADER_RETRY_AFTER, number);
+	}
+	if (response->must_close) {
+		add(answer, MHD_HTTP_HEADER_CONNECTION, "close");
+	}
+	exchange->state = EXCHANGE_SENDING;
+	result = MHD_queue_response(exchange->connection, response->status, answer);
+	MHD_destroy_response(answer);
+	return result;
+}

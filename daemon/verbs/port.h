@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/*
+ * One port of an open device as an inventory tells it: facts of verbs, completed by sysfs. Setup
+ * thread.
+ */
+
+#include "model/inventory.h"
+#include "util/error.h"
+#include "verbs/device.h"
+
+/*
+ * Fills every byte of *ret (same facts, same bytes: inventories are compared so); rail and
+ * configured_gid_index are left to who knows the configuration. 0, or -errno with err.
+ */
+int port_ask(const char *sys_root, struct device *device, uint64_t port_num, struct port *ret,
+	     struct error *err);

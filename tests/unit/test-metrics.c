@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: MIT
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "http/asset.h"
+#include "http/exposition.h"
+#include "http/metrics.h"
+#include "util/clock.h"
+#include "util/memory.h"
+
+#define LINE(...) "\nrdmatestd_" __VA_ARGS__ "\n"
+
+struct fixture {
+	struct metrics *metrics;
+	struct metrics_gauges gauges;
+	struct text out;
+	struct config config;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = memory_new(sizeof(*fixture));
+
+	fixture->metrics = metrics_new("n1");
+	fixture->gauges.version = "1.2.3";
+	text_copy(fixture->config.daemon.node_name, LIMIT_NAME, "n1");
+	*state = fixture;
+	return 0;
+}
+
+static void clear_config(struct config *config)
+{
+	for (size_t i = 0; i < config->scenario_count; i++) {
+		free(config->scenarios[i]);
+	}
+	free(config->scenarios);
+	free(config->peers);
+	config->scenarios = NULL;
+	config->peers = NULL;
+	config->scenario_count = 0;
+	config->peer_count = 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	metrics_free(fixture->metrics);
+	text_done(&fixture->out);
+	clear_config(&fixture->config);
+	free(fixture);
+	return 0;
+}
+
+static void add_scenario(struct fixture *fixture, const char *name)
+{
+	struct config *config = &fixture->config;
+	struct scenario *scenario = memory_new(sizeof(*scenario));
+
+	text_copy(scenario->name, sizeof(scenario->name), name);
+	config->scenarios = memory_resize(config->scenarios, config->scenario_count + 1,
+					  sizeof(config->scenarios[0]));
+	config->scenarios[config->scenario_count++] = scenario;
+}
+
+static void add_peer(struct fixture *fixture, const char *name)
+{
+	struct config *config = &fixture->config;
+
+	config->peers =
+		memory_resize(config->peers, config->peer_count + 1, sizeof(config->peers[0]));
+	memset(&config->peers[config->peer_count], 0, sizeof(config->peers[0]));
+	text_copy(config->peers[config->peer_count++].name, LIMIT_NAME, name);
+}
+
+static const char *scrape(struct fixture *fixture)
+{
+	text_reset(&fixture->out);
+	text_add(&fixture->out, "\n");
+	metrics_write(fixture->metrics, &fixture->gauges, &fixture->out);
+	return fixture->out.data;
+}
+
+static void assert_line(struct fixture *fixture, const char *line)
+{
+	if (!strstr(fixture->out.data, line)) {
+		fail_msg("%s is not in:%s", line, fixture->out.data);
+	}
+}
+
+static struct run *new_run(const char *scenario_name, int verdict)
+{
+	struct scenario *scenario = memory_new(sizeof(*scenario));
+	struct run *run;
+
+	text_copy(scenario->name, sizeof(scenario->name), scenario_name);
+	run = run_new(scenario);
+	free(scenario);
+	run->state = RUN_DONE;
+	run->verdict = verdict;
+	run->ended_real_ns = 1700000000250000000;
+	return run;
+}
+
+static struct measurement *add_measurement(struct run *run, const char *initiator,
+					   const char *responder, int verdict)
+{
+	struct measurement *measurement = run_add_measurement(run);
+
+	text_copy(measurement->initiator.endpoint.node, LIMIT_NAME, initiator);
+	text_copy(measurement->responder.endpoint.node, LIMIT_NAME, responder);
+	measurement->verdict = verdict;
+	return measurement;
+}
+
+/* `count` operations of `size` bytes in one second, each of `latency_ns`. */
+static void add_class(struct measurement *measurement, int kind, uint64_t size, uint64_t count,
+		      uint64_t latency_ns)
+{
+	struct totals *totals = &measurement->initiator.totals;
+	struct class_totals *class;
+
+	measurement->initiator.has_totals = true;
+	totals->window_ns = 1000000000;
+	totals->classes =
+		memory_resize(totals->classes, totals->class_count + 1, sizeof(totals->classes[0]));
+	class = &totals->classes[totals->class_count++];
+	memset(class, 0, sizeof(*class));
+	class->class.kind = kind;
+	class->class.size_bytes = size;
+	class->completed = count;
+	class->bytes = size * count;
+	histogram_reset(&class->latency);
+	for (uint64_t i = 0; i < count; i++) {
+		histogram_add(&class->latency, latency_ns);
+	}
+}
+
+static void everything_is_there_from_zero(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_scenario(fixture, "smoke");
+	metrics_configure(fixture->metrics, &fixture->config);
+	scrape(fixture);
+	for (int verdict = VERDICT_PASS; verdict < VERDICT_COUNT; verdict++) {
+		_cleanup_text_ struct text line = TEXT_INIT;
+
+		text_format(&line, LINE("runs_total{scenario=\"smoke\",verdict=\"%s\"} 0"),
+			    verdict_names[verdict]);
+		assert_line(fixture, line.data);
+	}
+	assert_line(fixture, LINE("operation_errors_total{scenario=\"smoke\"} 0"));
+	assert_line(fixture, LINE("build_info{version=\"1.2.3\"} 1"));
+	assert_line(fixture, LINE("peers{state=\"down\"} 0"));
+	assert_line(fixture, LINE("metrics_series_dropped_total 0"));
+	assert_null(strstr(fixture->out.data, "verdict=\"none\""));
+}
+
+static void gauges_of_the_daemon_are_told_in_base_units(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->gauges = (struct metrics_gauges){
+		.config_generation = 4,
+		.is_reload_successful = true,
+		.reload_success_real_ns = 1700000000000000001,
+		.runs_active = 1,
+		.runs_queued = 2,
+		.schedule_missed = 3,
+		.peers_up = 5,
+		.peers_connecting = 6,
+		.peers_down = 7,
+		.control_sessions = 8,
+		.jobs_active = 9,
+		.pinned_bytes = 10,
+		.port_count = 2,
+		.ports = { { "mlx5_0", 1, PORT_STATE_ACTIVE, 100000000000 },
+			   { "rxe0", 2, PORT_STATE_DOWN, 0 } },
+	};
+	scrape(fixture);
+	assert_line(fixture, LINE("build_info{version=\"\"} 1"));
+	assert_line(fixture, LINE("config_generation 4"));
+	assert_line(fixture, LINE("config_last_reload_successful 1"));
+	assert_line(fixture,
+		    LINE("config_last_reload_success_timestamp_seconds 1700000000.000000001"));
+	assert_line(fixture, LINE("runs_active 1"));
+	assert_line(fixture, LINE("run_queue_length 2"));
+	assert_line(fixture, LINE("schedule_missed_total 3"));
+	assert_line(
+		fixture,
+		LINE("peers{state=\"up\"} 5\nrdmatestd_peers{state=\"connecting\"} 6\nrdmatestd_peers{state=\"down\"} 7"));
+	assert_line(fixture, LINE("control_sessions 8"));
+	assert_line(fixture, LINE("jobs_active 9"));
+	assert_line(fixture, LINE("pinned_bytes 10"));
+	assert_line(
+		fixture,
+		LINE("port_state{device=\"mlx5_0\",port=\"1\"} 4\nrdmatestd_port_state{device=\"rxe0\",port=\"2\"} 1"));
+	assert_line(fixture,
+		    LINE("port_link_bytes_per_second{device=\"mlx5_0\",port=\"1\"} 1.25e+10"));
+	assert_null(strstr(fixture->out.data, "port_link_bytes_per_second{device=\"rxe0\""));
+}
+
+static void a_run_is_counted_and_its_last_values_are_told(void **state)
+{
+	struct fixture *fixture = *state;
+	struct run *run = new_run("mixed", VERDICT_PASS);
+	struct measurement *measurement = add_measurement(run, "n1", "n2", VERDICT_PASS);
+
+	add_class(measurement, OPERATION_WRITE, 4096, 1000, 4000);
+	add_class(measurement, OPERATION_WRITE, 8192, 1000, 40000);
+	add_class(measurement, OPERATION_READ, 100, 15, 2000000000);
+	measurement->initiator.totals.errors = 2;
+	metrics_observe(fixture->metrics, run);
+	scrape(fixture);
+	assert_line(fixture, LINE("runs_total{scenario=\"mixed\",verdict=\"pass\"} 1"));
+	assert_line(fixture, LINE("operation_errors_total{scenario=\"mixed\"} 2"));
+	assert_line(fixture, LINE("operations_total{scenario=\"mixed\",operation=\"write\"} 2000"));
+	assert_line(fixture,
+		    LINE("operation_bytes_total{scenario=\"mixed\",operation=\"write\"} 12288000"));
+	assert_line(
+		fixture,
+		LINE("latency_seconds_bucket{scenario=\"mixed\",operation=\"write\",le=\"3e-06\"} 0"));
+	assert_line(
+		fixture,
+		LINE("latency_seconds_bucket{scenario=\"mixed\",operation=\"write\",le=\"5e-06\"} 1000"));
+	assert_line(
+		fixture,
+		LINE("latency_seconds_bucket{scenario=\"mixed\",operation=\"write\",le=\"3e-05\"} 1000"));
+	assert_line(
+		fixture,
+		LINE("latency_seconds_bucket{scenario=\"mixed\",operation=\"write\",le=\"1\"} 2000"));
+	assert_line(
+		fixture,
+		LINE("latency_seconds_bucket{scenario=\"mixed\",operation=\"write\",le=\"+Inf\"} 2000"));
+	assert_line(fixture,
+		    LINE("latency_seconds_sum{scenario=\"mixed\",operation=\"write\"} 0.044"));
+	assert_line(fixture,
+		    LINE("latency_seconds_count{scenario=\"mixed\",operation=\"write\"} 2000"));
+	assert_line(
+		fixture,
+		LINE("latency_seconds_bucket{scenario=\"mixed\",operation=\"read\",le=\"1\"} 0"));
+	assert_line(
+		fixture,
+		LINE("latency_seconds_bucket{scenario=\"mixed\",operation=\"read\",le=\"+Inf\"} 15"));
+	assert_line(fixture, LINE("run_last_verdict{scenario=\"mixed\",peer=\"n2\"} 1"));
+	assert_line(
+		fixture,
+		LINE("run_last_timestamp_seconds{scenario=\"mixed\",peer=\"n2\"} 1700000000.250000000"));
+	assert_line(
+		fixture,
+		LINE("bandwidth_bytes_per_second{scenario=\"mixed\",peer=\"n2\",operation=\"write\"} 12288000"));
+	assert_line(
+		fixture,
+		LINE("operations_per_second{scenario=\"mixed\",peer=\"n2\",operation=\"write\"} 2000"));
+	assert_non_null(strstr(
+		fixture->out.data,
+		"latency_quantile_seconds{scenario=\"mixed\",peer=\"n2\",operation=\"write\",quantile=\"0.99\"} 0.00004"));
+	/* 2,000 samples are not enough for p99.9, 15 not for any. */
+	assert_null(strstr(fixture->out.data, "operation=\"write\",quantile=\"0.999\""));
+	assert_null(strstr(fixture->out.data, "operation=\"read\",quantile"));
+	assert_null(strstr(fixture->out.data, "operation=\"send\""));
+	run_free(run);
+}
+
+static void counters_grow_and_gauges_are_replaced_by_the_next_run(void **state)
+{
+	struct fixture *fixture = *state;
+	struct run *good = new_run("mixed", VERDICT_PASS);
+	struct run *bad = new_run("mixed", VERDICT_FAIL);
+
+	add_class(add_measurement(good, "n1", "n2", VERDICT_PASS), OPERATION_SEND, 64, 100, 1500);
+	add_measurement(bad, "n1", "n2", VERDICT_FAIL);
+	bad->ended_real_ns += 5;
+	metrics_observe(fixture->metrics, good);
+	metrics_observe(fixture->metrics, good);
+	scrape(fixture);
+	assert_line(fixture, LINE("runs_total{scenario=\"mixed\",verdict=\"pass\"} 2"));
+	assert_line(fixture, LINE("operations_total{scenario=\"mixed\",operation=\"send\"} 200"));
+	assert_line(
+		fixture,
+		LINE("latency_seconds_bucket{scenario=\"mixed\",operation=\"send\",le=\"2e-06\"} 200"));
+	assert_line(
+		fixture,
+		LINE("operations_per_second{scenario=\"mixed\",peer=\"n2\",operation=\"send\"} 100"));
+	metrics_observe(fixture->metrics, bad);
+	scrape(fixture);
+	assert_line(fixture, LINE("runs_total{scenario=\"mixed\",verdict=\"fail\"} 1"));
+	assert_line(fixture, LINE("run_last_verdict{scenario=\"mixed\",peer=\"n2\"} 6"));
+	assert_line(
+		fixture,
+		LINE("run_last_timestamp_seconds{scenario=\"mixed\",peer=\"n2\"} 1700000000.250000005"));
+	/* What was not measured this time is not shown as if it were. */
+	assert_null(strstr(fixture->out.data, "operations_per_second{scenario=\"mixed\""));
+	assert_line(fixture, LINE("operations_total{scenario=\"mixed\",operation=\"send\"} 200"));
+	run_free(good);
+	run_free(bad);
+}
+
+static void of_several_ports_the_worst_is_told(void **state)
+{
+	struct fixture *fixture = *state;
+	struct run *run = new_run("mixed", VERDICT_DEGRADED);
+
+	add_class(add_measurement(run, "n1", "n2", VERDICT_PASS), OPERATION_SEND, 64, 1000, 1500);
+	add_class(add_measurement(run, "n1", "n2", VERDICT_DEGRADED), OPERATION_SEND, 64, 500,
+		  9000);
+	add_class(add_measurement(run, "n2", "n1", VERDICT_PASS), OPERATION_SEND, 64, 2000, 1000);
+	metrics_observe(fixture->metrics, run);
+	scrape(fixture);
+	assert_line(fixture, LINE("run_last_verdict{scenario=\"mixed\",peer=\"n2\"} 2"));
+	assert_line(
+		fixture,
+		LINE("operations_per_second{scenario=\"mixed\",peer=\"n2\",operation=\"send\"} 500"));
+	assert_line(
+		fixture,
+		LINE("bandwidth_bytes_per_second{scenario=\"mixed\",peer=\"n2\",operation=\"send\"} 32000"));
+	assert_non_null(strstr(fixture->out.data,
+			       "peer=\"n2\",operation=\"send\",quantile=\"0.5\"} 0.000009"));
+	run_free(run);
+}
+
+static void the_peer_is_the_other_node_or_both(void **state)
+{
+	struct fixture *fixture = *state;
+	struct run *run = new_run("a", VERDICT_PASS);
+
+	add_measurement(run, "n1", "n2", VERDICT_PASS);
+	add_measurement(run, "n3", "n1", VERDICT_PASS);
+	add_measurement(run, "n4", "n5", VERDICT_INCONCLUSIVE);
+	metrics_observe(fixture->metrics, run);
+	scrape(fixture);
+	assert_line(fixture, LINE("run_last_verdict{scenario=\"a\",peer=\"n2\"} 1"));
+	assert_line(fixture, LINE("run_last_verdict{scenario=\"a\",peer=\"n3\"} 1"));
+	assert_line(fixture, LINE("run_last_verdict{scenario=\"a\",peer=\"n4->n5\"} 4"));
+	run_free(run);
+}
+
+static void a_run_without_measurements_is_counted_alone(void **state)
+{
+	struct fixture *fixture = *state;
+	struct run *run = new_run("a", VERDICT_ERROR);
+
+	metrics_observe(fixture->metrics, run);
+	scrape(fixture);
+	assert_line(fixture, LINE("runs_total{scenario=\"a\",verdict=\"error\"} 1"));
+	assert_null(strstr(fixture->out.data, "\nrdmatestd_run_last_verdict{"));
+	run_free(run);
+}
+
+static void a_measurement_without_a_window_gives_no_rates(void **state)
+{
+	struct fixture *fixture = *state;
+	struct run *run = new_run("a", VERDICT_FAIL);
+	struct measurement *measurement = add_measurement(run, "n1", "n2", VERDICT_FAIL);
+
+	add_class(measurement, OPERATION_READ, 8, 3, 100);
+	measurement->initiator.totals.window_ns = 0;
+	metrics_observe(fixture->metrics, run);
+	scrape(fixture);
+	assert_line(fixture, LINE("operations_total{scenario=\"a\",operation=\"read\"} 3"));
+	assert_null(strstr(fixture->out.data, "\nrdmatestd_bandwidth_bytes_per_second{"));
+	assert_null(strstr(fixture->out.data, " inf"));
+	assert_null(strstr(fixture->out.data, "nan\n"));
+	run_free(run);
+}
+
+static void what_leaves_the_configuration_leaves_the_metrics(void **state)
+{
+	struct fixture *fixture = *state;
+	struct run *run = new_run("old", VERDICT_PASS);
+	struct run *other = new_run("new", VERDICT_PASS);
+
+	add_class(add_measurement(run, "n1", "n2", VERDICT_PASS), OPERATION_READ, 8, 100, 100);
+	add_class(add_measurement(other, "n1", "n2", VERDICT_PASS), OPERATION_READ, 8, 100, 100);
+	add_measurement(other, "n2", "n3", VERDICT_PASS);
+	add_scenario(fixture, "new");
+	add_scenario(fixture, "old");
+	add_peer(fixture, "n2");
+	add_peer(fixture, "n3");
+	metrics_configure(fixture->metrics, &fixture->config);
+	metrics_observe(fixture->metrics, run);
+	metrics_observe(fixture->metrics, other);
+	clear_config(&fixture->config);
+	add_scenario(fixture, "new");
+	add_peer(fixture, "n2");
+	metrics_configure(fixture->metrics, &fixture->config);
+	scrape(fixture);
+	assert_null(strstr(fixture->out.data, "\"old\""));
+	assert_null(strstr(fixture->out.data, "n3"));
+	assert_line(fixture, LINE("runs_total{scenario=\"new\",verdict=\"pass\"} 1"));
+	assert_line(fixture, LINE("run_last_verdict{scenario=\"new\",peer=\"n2\"} 1"));
+	clear_config(&fixture->config);
+	metrics_configure(fixture->metrics, &fixture->config);
+	scrape(fixture);
+	assert_null(strstr(fixture->out.data, "scenario="));
+	run_free(run);
+	run_free(other);
+}
+
+static size_t count_series(const char *text)
+{
+	size_t count = 0;
+
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		count += *line != '#' && *line != '\n';
+	}
+	return count;
+}
+
+static void the_series_stay_within_their_budget_and_say_what_is_left_out(void **state)
+{
+	struct fixture *fixture = *state;
+	size_t before;
+
+	for (unsigned i = 0; i < 300; i++) {
+		char name[32];
+		struct run *run;
+
+		snprintf(name, sizeof(name), "node%u", i);
+		run = new_run("mesh", VERDICT_PASS);
+		for (int kind = 0; kind < OPERATION_SUPPORTED; kind++) {
+			struct measurement *measurement =
+				add_measurement(run, "n1", name, VERDICT_PASS);
+
+			add_class(measurement, kind, 64, 20000, 1000);
+		}
+		metrics_observe(fixture->metrics, run);
+		run_free(run);
+	}
+	before = count_series(scrape(fixture) + 1);
+	assert_in_range(before, 1500, METRICS_SERIES_BUDGET);
+	assert_int_equal(before, metrics_series(fixture->metrics));
+	assert_null(strstr(fixture->out.data, "\nrdmatestd_metrics_series_dropped_total 0\n"));
+	assert_line(fixture, LINE("run_last_verdict{scenario=\"mesh\",peer=\"node0\"} 1"));
+	assert_null(strstr(fixture->out.data, "node299"));
+	assert_line(fixture, LINE("runs_total{scenario=\"mesh\",verdict=\"pass\"} 300"));
+	/* Room that is given back can be used again. */
+	add_scenario(fixture, "mesh");
+	add_peer(fixture, "node299");
+	metrics_configure(fixture->metrics, &fixture->config);
+	struct run *run = new_run("mesh", VERDICT_PASS);
+	add_measurement(run, "n1", "node299", VERDICT_PASS);
+	metrics_observe(fixture->metrics, run);
+	scrape(fixture);
+	assert_line(fixture, LINE("run_last_verdict{scenario=\"mesh\",peer=\"node299\"} 1"));
+	run_free(run);
+}
+
+static void label_values_are_escaped(void **state)
+{
+	struct text out = TEXT_INIT;
+	struct exposition exposition = { .out = &out };
+
+	exposition_family(&exposition, "x", EXPOSITION_GAUGE, "Help.");
+	exposition_real(&exposition, "", 0.1, EXPOSITION_LABELS("a", "\\\"\n\xc3\xa9", "b", ""));
+	exposition_seconds(&exposition, "_y", -1500000000, NULL);
+	exposition_u64(&exposition, "", UINT64_MAX, NULL);
+	assert_string_equal(
+		out.data,
+		"# HELP x Help.\n# TYPE x gauge\nx{a=\"\\\\\\\"\\n\xc3\xa9\",b=\"\"} 0.1\nx_y -1.500000000\n"
+		"x 18446744073709551615\n");
+	assert_int_equal(exposition.series, 3);
+	text_done(&out);
+}
+
+static void every_metric_is_documented_and_every_documented_one_is_there(void **state)
+{
+	const char *guide = asset_find("metrics.md")->bytes;
+	struct fixture *fixture = *state;
+	size_t families = 0;
+	size_t documented = 0;
+
+	scrape(fixture);
+	for (const char *at = fixture->out.data; (at = strstr(at, "# TYPE ")); at++) {
+		_cleanup_text_ struct text row = TEXT_INIT;
+		const char *name = at + 7;
+		size_t length = strcspn(name, " ");
+		const char *type = name + length + 1;
+
+		text_add(&row, "| `");
+		text_add_bytes(&row, name, length);
+		text_add(&row, "` | ");
+		text_add_bytes(&row, type, strcspn(type, "\n"));
+		text_add(&row, " |");
+		if (!strstr(guide, row.data)) {
+			fail_msg("%s is not in api/metrics.md", row.data);
+		}
+		families++;
+	}
+	for (const char *at = guide; (at = strstr(at, "\n| `")); at++) {
+		documented++;
+	}
+	assert_int_equal(families, documented);
+}
+
+static void every_family_is_announced_once_and_before_its_series(void **state)
+{
+	struct fixture *fixture = *state;
+	char family[128] = "";
+	const char *line;
+
+	scrape(fixture);
+	for (line = fixture->out.data + 1; *line; line += strcspn(line, "\n") + 1) {
+		if (text_starts_with(line, "# TYPE ")) {
+			snprintf(family, sizeof(family), "%.*s", (int)strcspn(line + 7, " "),
+				 line + 7);
+		} else if (*line != '#') {
+			assert_true(text_starts_with(line, family));
+		}
+	}
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(everything_is_there_from_zero),
+		TEST(gauges_of_the_daemon_are_told_in_base_units),
+		TEST(a_run_is_counted_and_its_last_values_are_told),
+		TEST(counters_grow_and_gauges_are_replaced_by_the_next_run),
+		TEST(of_several_ports_the_worst_is_told),
+		TEST(the_peer_is_the_other_node_or_both),
+		TEST(a_run_without_measurements_is_counted_alone),
+		TEST(a_measurement_without_a_window_gives_no_rates),
+		TEST(what_leaves_the_configuration_leaves_the_metrics),
+		TEST(the_series_stay_within_their_budget_and_say_what_is_left_out),
+		TEST(label_values_are_escaped),
+		TEST(every_metric_is_documented_and_every_documented_one_is_there),
+		TEST(every_family_is_announced_once_and_before_its_series),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
