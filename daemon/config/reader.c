@@ -87,7 +87,8 @@ static void write_source(const struct reader *reader, const struct document *doc
 	text_copy(source, size, text.data);
 }
 
-/* Expectations know the path as their file was opened: the record has it as people write it, below the main file. */
+/* Expectations know the path as their file was opened: the record has it as people write it, below
+ * the main file. */
 static void shorten_sources(const struct reader *reader, struct scenario *scenario)
 {
 	size_t length = directory_length(reader->config);

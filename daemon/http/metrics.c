@@ -12,12 +12,12 @@
 /* Series that do not depend on scenarios and peers: gauges, ports, requests. */
 #define SERIES_RESERVED 250
 #define BUCKETS METRICS_STORE_BUCKETS
-#define QUANTILES METRICS_STORE_QUANTILES
+#define PERCENTILES METRICS_STORE_PERCENTILES
 #define PEER_SIZE METRICS_STORE_PEER_SIZE
 
 #define OPERATION_COST (2 + BUCKETS + 3)
 #define SCENARIO_COST (VERDICT_COUNT - 1 + 1)
-#define LAST_COST (2 + QUANTILES)
+#define LAST_COST (2 + PERCENTILES)
 #define PAIR_COST 2
 
 struct metrics *metrics_new(const char *node_name)
@@ -233,14 +233,15 @@ static void keep_last(struct metrics *metrics, struct last_series *series,
 		series->operations_per_s = operations_per_s;
 	}
 	series->has_rates = true;
-	for (size_t i = 0; i < QUANTILES; i++) {
+	for (size_t i = 0; i < PERCENTILES; i++) {
 		uint64_t ns =
-			histogram_has_percentile(&sum->latency, metrics_store_quantiles[i].ppm)
+			histogram_has_percentile(&sum->latency, metrics_store_percentiles[i].ppm)
 				? histogram_percentile_ns(&sum->latency,
-							  metrics_store_quantiles[i].ppm)
+							  metrics_store_percentiles[i].ppm)
 				: 0;
 
-		series->quantile_ns[i] = ns > series->quantile_ns[i] ? ns : series->quantile_ns[i];
+		series->percentile_ns[i] = ns > series->percentile_ns[i] ? ns
+									 : series->percentile_ns[i];
 	}
 }
 
@@ -343,7 +344,7 @@ size_t metrics_series(const struct metrics *metrics)
 
 static json_t *write_last_operations(const struct pair_series *pair)
 {
-	static const char *const keys[QUANTILES] = { "p50_ns", "p99_ns", "p99.9_ns" };
+	static const char *const keys[PERCENTILES] = { "p50_ns", "p99_ns", "p99.9_ns" };
 	json_t *list = json_array();
 
 	for (int kind = 0; kind < OPERATION_SUPPORTED; kind++) {
@@ -357,9 +358,10 @@ static json_t *write_last_operations(const struct pair_series *pair)
 		json_set_string(object, "operation", operation_names[kind]);
 		json_set_real(object, "bandwidth_bps", series->bandwidth_bytes_per_s * 8);
 		json_set_real(object, "ops_per_s", series->operations_per_s);
-		for (size_t i = 0; i < QUANTILES; i++) {
+		for (size_t i = 0; i < PERCENTILES; i++) {
 			json_set_u64(object, keys[i],
-				     series->quantile_ns[i] ? series->quantile_ns[i] : UINT64_MAX);
+				     series->percentile_ns[i] ? series->percentile_ns[i]
+							      : UINT64_MAX);
 		}
 		json_array_append_new(list, object);
 	}

@@ -10,8 +10,8 @@ const struct metrics_store_bucket metrics_store_buckets[METRICS_STORE_BUCKETS] =
 	{ 500000000, "0.5" }, { 1000000000, "1" },
 };
 
-const struct metrics_store_quantile metrics_store_quantiles[METRICS_STORE_QUANTILES] = {
-	{ 500000, "0.5" },
-	{ 990000, "0.99" },
-	{ 999000, "0.999" },
+const struct metrics_store_percentile metrics_store_percentiles[METRICS_STORE_PERCENTILES] = {
+	{ 500000, "50" },
+	{ 990000, "99" },
+	{ 999000, "99.9" },
 };

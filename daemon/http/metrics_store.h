@@ -9,7 +9,7 @@
 
 #define METRICS_STORE_PEER_SIZE (2 * LIMIT_NAME + 4)
 #define METRICS_STORE_BUCKETS 22
-#define METRICS_STORE_QUANTILES 3
+#define METRICS_STORE_PERCENTILES 3
 
 /* One operation of a scenario, over all runs. */
 struct operation_series {
@@ -34,7 +34,7 @@ struct last_series {
 	bool has_rates; /* the last run measured it */
 	double bandwidth_bytes_per_s;
 	double operations_per_s;
-	uint64_t quantile_ns[METRICS_STORE_QUANTILES]; /* 0: too few samples */
+	uint64_t percentile_ns[METRICS_STORE_PERCENTILES]; /* 0: too few samples */
 };
 
 struct pair_series {
@@ -74,8 +74,8 @@ struct metrics_store_bucket {
 };
 extern const struct metrics_store_bucket metrics_store_buckets[METRICS_STORE_BUCKETS];
 
-struct metrics_store_quantile {
+struct metrics_store_percentile {
 	uint64_t ppm;
-	const char *quantile;
+	const char *percentile;
 };
-extern const struct metrics_store_quantile metrics_store_quantiles[METRICS_STORE_QUANTILES];
+extern const struct metrics_store_percentile metrics_store_percentiles[METRICS_STORE_PERCENTILES];

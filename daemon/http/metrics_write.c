@@ -194,16 +194,16 @@ static void write_rate(struct exposition *exposition, const struct pair_series *
 					  "operation", operation));
 }
 
-static void write_quantiles(struct exposition *exposition, const struct pair_series *pair,
-			    const char *operation, const struct last_series *series)
+static void write_percentiles(struct exposition *exposition, const struct pair_series *pair,
+			      const char *operation, const struct last_series *series)
 {
-	for (size_t i = 0; i < METRICS_STORE_QUANTILES; i++) {
-		if (series->quantile_ns[i] > 0) {
-			exposition_seconds(exposition, "", (int64_t)series->quantile_ns[i],
-					   EXPOSITION_LABELS("scenario", pair->scenario, "peer",
-							     pair->peer, "operation", operation,
-							     "quantile",
-							     metrics_store_quantiles[i].quantile));
+	for (size_t i = 0; i < METRICS_STORE_PERCENTILES; i++) {
+		if (series->percentile_ns[i] > 0) {
+			exposition_seconds(
+				exposition, "", (int64_t)series->percentile_ns[i],
+				EXPOSITION_LABELS("scenario", pair->scenario, "peer", pair->peer,
+						  "operation", operation, "percentile",
+						  metrics_store_percentiles[i].percentile));
 		}
 	}
 }
@@ -234,9 +234,9 @@ static void write_pairs(struct exposition *exposition, const struct metrics *met
 		"Operations per second in the last run with a peer; of several ports the slowest.");
 	each_last(exposition, metrics, write_rate);
 	exposition_family(
-		exposition, "rdmatestd_latency_quantile_seconds", EXPOSITION_GAUGE,
+		exposition, "rdmatestd_latency_percentile_seconds", EXPOSITION_GAUGE,
 		"Latency in the last run with a peer; absent with too few samples; of several ports the slowest.");
-	each_last(exposition, metrics, write_quantiles);
+	each_last(exposition, metrics, write_percentiles);
 }
 
 static void write_requests(struct exposition *exposition, const struct metrics *metrics)

@@ -307,21 +307,26 @@ static void a_port_that_goes_down_is_told_at_once(void **state)
 static void a_worker_that_makes_no_step_is_noticed(void **state)
 {
 	struct engines *engines = *state;
+	unsigned good = 0;
 
 	engines->initiator.assignment->workload.run.duration_ns = 60 * ENGINES_SECOND;
 	engines_start(engines);
-	for (int i = 0; i < 5; i++) {
+	/* On a busy machine its thread may well have to wait for a CPU. */
+	for (unsigned i = 0; good < 3; i++) {
+		assert_in_range(i, 0, 100);
 		engines_run_for(engines, 50 * ENGINES_MS);
-		assert_true(engine_is_progressing(engines->left.engine));
+		good += engine_is_progressing(engines->left.engine);
 	}
 	/* A passive end has nobody who could stand still. */
 	assert_true(engine_is_progressing(engines->right.engine));
 	set_cost(engines, "left", FABRIC_MODIFY_ERR, UINT64_MAX);
 	job_stop(engines->initiator.job);
+	for (unsigned i = 0; engine_is_progressing(engines->left.engine); i++) {
+		assert_in_range(i, 0, 100);
+		engines_run_for(engines, 50 * ENGINES_MS);
+	}
 	engines_run_for(engines, 50 * ENGINES_MS);
-	(void)engine_is_progressing(engines->left.engine);
-	engines_run_for(engines, 50 * ENGINES_MS);
-	assert_false(engine_is_progressing(engines->left.engine));
+	assert_false(engines->initiator.is_finished);
 	clear_cost(engines, "left", FABRIC_MODIFY_ERR);
 	engines_wait(engines, &engines->initiator.is_finished);
 	assert_int_equal(engines->initiator.totals.end, END_STOPPED);

@@ -374,6 +374,24 @@ static void an_inherited_descriptor_that_blocks_is_taken(void **state)
 	server_free(second);
 }
 
+static void a_listener_of_both_families_knows_local_clients_by_either(void **state)
+{
+	static const char request[] = "GET /v1/status HTTP/1.1\r\n" HOST "\r\n";
+	struct fixture *fixture = *state;
+	struct error err = ERROR_INIT;
+	struct server *second = NULL;
+	struct server_options options = { .listen_fd = net_listen("::", 0, &err),
+					  .admin_fd = -1,
+					  .view = &fixture->view };
+	_cleanup_text_ struct text answer = TEXT_INIT;
+
+	options.metrics = fixture->metrics;
+	assert_return_code(server_new(&second, fixture->event, &options, &err), 0);
+	fixture->port = server_port(second);
+	assert_int_equal(ask(fixture, request, &answer), 200); /* ::ffff:127.0.0.1 there */
+	server_free(second);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -396,6 +414,7 @@ int main(void)
 		TEST(the_server_ends_while_a_client_waits),
 		TEST(answers_are_counted_by_route_and_status),
 		TEST(an_inherited_descriptor_that_blocks_is_taken),
+		TEST(a_listener_of_both_families_knows_local_clients_by_either),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
