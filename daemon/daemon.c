@@ -29,6 +29,7 @@ struct daemon {
 	struct view view;
 	struct notify *notify;
 	struct reload *reload;
+	json_t *told_peers; /* name -> why it is down as last logged, "" when up */
 	daemon_reload_fn reload_done;
 	void *reload_arg;
 	sd_event_source *settle_timer; /* polls until peers and devices are there */
@@ -40,12 +41,13 @@ struct daemon {
 	char stop_reason[160];
 };
 
-static sd_event_source *add_timer(struct daemon *daemon, sd_event_time_handler_t handler, uint64_t after_ns)
+static sd_event_source *add_timer(struct daemon *daemon, sd_event_time_handler_t handler,
+				  uint64_t after_ns)
 {
 	sd_event_source *timer;
 
-	if (sd_event_add_time(daemon->parts.event, &timer, CLOCK_MONOTONIC, (clock_mono_ns() + after_ns) / 1000, 1000,
-			      handler, daemon) < 0) {
+	if (sd_event_add_time(daemon->parts.event, &timer, CLOCK_MONOTONIC,
+			      (clock_mono_ns() + after_ns) / 1000, 1000, handler, daemon) < 0) {
 		abort(); /* out of memory only */
 	}
 	return timer;
@@ -74,6 +76,22 @@ static void on_inventory(void *arg, const struct inventory *inventory)
 	}
 }
 
+/* A line when a peer comes or goes, or is away for another reason: not one for every attempt to reach it. */
+static void tell_peer(struct daemon *daemon, const char *name, const char *why)
+{
+	const char *told = json_string_value(json_object_get(daemon->told_peers, name));
+
+	if (told != NULL && strcmp(told, why) == 0) {
+		return;
+	}
+	json_set_string(daemon->told_peers, name, why);
+	if (why[0] == '\0') {
+		log_info("peer \"%s\" is up", name);
+	} else {
+		log_warning("peer \"%s\" is down: %s", name, why);
+	}
+}
+
 static void on_peer_changed(void *arg, const char *name)
 {
 	struct daemon *daemon = arg;
@@ -83,9 +101,9 @@ static void on_peer_changed(void *arg, const char *name)
 		return;
 	}
 	if (status.state == PEER_UP) {
-		log_info("peer \"%s\" is up", name);
-	} else if (status.state == PEER_DOWN && error_is_set(&status.last_error)) {
-		log_warning("peer \"%s\" is down: %s", name, status.last_error.text);
+		tell_peer(daemon, name, "");
+	} else if (status.state == PEER_DOWN) {
+		tell_peer(daemon, name, status.last_error.text);
 	}
 }
 
@@ -114,7 +132,8 @@ static const struct labels *find_labels(void *arg, const char *node)
 	struct daemon *daemon = arg;
 	struct peer_status status;
 
-	return peers_find(daemon->parts.peers, node, &status) == 0 ? &status.settings->labels : NULL;
+	return peers_find(daemon->parts.peers, node, &status) == 0 ? &status.settings->labels
+								   : NULL;
 }
 
 static void on_run_changed(void *arg, const struct run *run)
@@ -128,12 +147,13 @@ static void on_run_changed(void *arg, const struct run *run)
 	if (run->verdict == VERDICT_PASS) {
 		log_info("run %s of \"%s\": pass", run->id, run->scenario->name);
 	} else {
-		log_warning("run %s of \"%s\": %s; see `rdmatestctl results %s`", run->id, run->scenario->name,
-			    verdict_names[run->verdict], run->id);
+		log_warning("run %s of \"%s\": %s; see `rdmatestctl results %s`", run->id,
+			    run->scenario->name, verdict_names[run->verdict], run->id);
 	}
 }
 
-/* Scheduled runs in which this node initiates nothing are none: they would only fill the history. */
+/* Scheduled runs in which this node initiates nothing are none: they would only fill the history.
+ */
 static bool has_own_part(const struct daemon *daemon, const struct scenario *scenario)
 {
 	return labels_selector_matches(&scenario->peers.from, daemon->parts.node_name,
@@ -148,15 +168,17 @@ static bool on_due(void *arg, const struct scenario *scenario, enum run_trigger 
 	struct error err = ERROR_INIT;
 	char id[32];
 
-	if (!has_own_part(daemon, scenario) || !coordinator_initiates(daemon->parts.coordinator, scenario)) {
+	if (!has_own_part(daemon, scenario) ||
+	    !coordinator_initiates(daemon->parts.coordinator, scenario)) {
 		return true;
 	}
 	if (coordinator_has(daemon->parts.coordinator, scenario->name)) {
 		return false;
 	}
-	if (coordinator_submit(daemon->parts.coordinator, scenario, trigger, daemon->parts.config->generation, id,
-			       &err) < 0) {
-		log_warning("scenario \"%s\" was due and could not begin: %s", scenario->name, err.text);
+	if (coordinator_submit(daemon->parts.coordinator, scenario, trigger,
+			       daemon->parts.config->generation, id, &err) < 0) {
+		log_warning("scenario \"%s\" was due and could not begin: %s", scenario->name,
+			    err.text);
 		return false;
 	}
 	return true;
@@ -164,7 +186,8 @@ static bool on_due(void *arg, const struct scenario *scenario, enum run_trigger 
 
 static const struct schedule_events schedule_events = { .due = on_due };
 
-/* Startup runs begin once every device was looked at and every peer is up, or could not be reached in time. */
+/* Startup runs begin once every device was looked at and every peer is up, or could not be reached
+ * in time. */
 static int on_settle(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct daemon *daemon = arg;
@@ -303,20 +326,22 @@ int daemon_run(struct daemon *daemon, const char *name, char *ret_id, struct err
 	const struct scenario *scenario = config_scenario(daemon->parts.config, name);
 
 	if (scenario == NULL) {
-		return error_set(err, -ENOENT, ERROR_INPUT, "there is no scenario \"%s\"; see `rdmatestctl scenarios`",
-				 name);
+		return error_set(err, -ENOENT, ERROR_INPUT,
+				 "there is no scenario \"%s\"; see `rdmatestctl scenarios`", name);
 	}
 	if (!scenario->is_enabled) {
-		return error_set(err, -EINVAL, ERROR_INPUT, "scenario \"%s\" is disabled (enabled: false in %s)", name,
+		return error_set(err, -EINVAL, ERROR_INPUT,
+				 "scenario \"%s\" is disabled (enabled: false in %s)", name,
 				 scenario->source);
 	}
 	if (!(scenario->schedule.on & SCHEDULE_MANUAL)) {
-		return error_set(err, -EINVAL, ERROR_INPUT,
-				 "scenario \"%s\" does not run by hand; add manual to its schedule.on in %s", name,
-				 scenario->source);
+		return error_set(
+			err, -EINVAL, ERROR_INPUT,
+			"scenario \"%s\" does not run by hand; add manual to its schedule.on in %s",
+			name, scenario->source);
 	}
-	return coordinator_submit(daemon->parts.coordinator, scenario, TRIGGER_MANUAL, daemon->parts.config->generation,
-				  ret_id, err);
+	return coordinator_submit(daemon->parts.coordinator, scenario, TRIGGER_MANUAL,
+				  daemon->parts.config->generation, ret_id, err);
 }
 
 static int on_start_request(void *arg, const char *scenario, char *ret_id, struct error *err)
@@ -330,7 +355,8 @@ static int on_cancel_request(void *arg, const char *id, struct error *err)
 	const struct run *run = history_find(parts->history, id);
 
 	if (run == NULL) {
-		return error_set(err, -ENOENT, ERROR_INPUT, "there is no run \"%s\"; see `rdmatestctl results`", id);
+		return error_set(err, -ENOENT, ERROR_INPUT,
+				 "there is no run \"%s\"; see `rdmatestctl results`", id);
 	}
 	if (coordinator_cancel(parts->coordinator, run->id, "cancelled by a person") < 0) {
 		return error_set(err, -EALREADY, ERROR_INPUT, "run %s is over already", run->id);
@@ -404,8 +430,9 @@ static int make_listener(struct daemon *daemon, struct error *err)
 			    "see README.md, \"Install\"");
 		return 0;
 	}
-	return session_listen(&parts->listener, parts->event, settings->listen_address, (uint16_t)settings->listen_port,
-			      MAX_SESSIONS, &parts->identity, guest_accept, parts->guests, err);
+	return session_listen(&parts->listener, parts->event, settings->listen_address,
+			      (uint16_t)settings->listen_port, MAX_SESSIONS, &parts->identity,
+			      guest_accept, parts->guests, err);
 }
 
 static int make_server(struct daemon *daemon, struct error *err)
@@ -463,14 +490,15 @@ static void begin(struct daemon *daemon)
 	daemon->steps_timer = add_timer(daemon, on_steps, STEPS_PERIOD_NS);
 	metrics_configure(parts->metrics, parts->config);
 	schedule_configure(parts->schedule, parts->config);
-	/* Without the key nobody can be reached: the peers stay unknown rather than be asked in vain. */
+	/* Without the key nobody can be reached: the peers stay unknown rather than be asked in
+	 * vain. */
 	if (parts->config->daemon.key_file[0] != '\0') {
 		peers_configure(parts->peers, parts->config->peers, parts->config->peer_count);
 	}
 	parts->state = DAEMON_RUNNING;
 	notify_ready(daemon->notify);
-	log_info("rdmatestd %s: node \"%s\", %zu scenarios, %zu peers", RDMATESTD_VERSION, parts->node_name,
-		 parts->config->scenario_count, peers_count(parts->peers));
+	log_info("rdmatestd %s: node \"%s\", %zu scenarios, %zu peers", RDMATESTD_VERSION,
+		 parts->node_name, parts->config->scenario_count, peers_count(parts->peers));
 }
 
 int daemon_new(struct daemon **ret, const struct daemon_options *options, struct error *err)
@@ -480,12 +508,14 @@ int daemon_new(struct daemon **ret, const struct daemon_options *options, struct
 
 	daemon->options = *options;
 	init_parts(daemon);
+	daemon->told_peers = json_object();
 	if ((r = read_key(daemon, err)) < 0 || (r = make_engine(daemon, err)) < 0) {
 		daemon_free(daemon);
 		return r;
 	}
 	daemon->parts.metrics = metrics_new(daemon->parts.node_name);
-	daemon->parts.peers = peers_new(daemon->parts.event, &daemon->parts.identity, &peers_events, daemon);
+	daemon->parts.peers =
+		peers_new(daemon->parts.event, &daemon->parts.identity, &peers_events, daemon);
 	make_runs(daemon);
 	if ((r = make_server(daemon, err)) < 0 || (r = make_listener(daemon, err)) < 0) {
 		daemon_free(daemon);
@@ -528,7 +558,8 @@ static int on_stop_timer(sd_event_source *source, uint64_t usec, void *arg)
 		log_info("stopped");
 		daemon->options.stopped(daemon->options.arg, 0);
 	} else if (clock_mono_ns() >= daemon->stop_deadline_mono_ns) {
-		log_error("not everything ended within %llu s: %s", STOP_TIMEOUT_NS / SECOND_NS, what);
+		log_error("not everything ended within %llu s: %s", STOP_TIMEOUT_NS / SECOND_NS,
+			  what);
 		daemon->options.stopped(daemon->options.arg, 1);
 	} else {
 		rearm(source, SECOND_NS / 100);
@@ -584,6 +615,7 @@ void daemon_free(struct daemon *daemon)
 	}
 	history_free(parts->history);
 	metrics_free(parts->metrics);
+	json_decref(daemon->told_peers);
 	config_unref(parts->config);
 	sd_event_unref(parts->event);
 	free(daemon);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The composition root: one daemon, put together and taken apart. main.c makes one; tests make many in one process.
- * Loop thread. No globals but the log.
+ * The composition root: one daemon, put together and taken apart. main.c makes one; tests make many
+ * in one process. Loop thread. No globals but the log.
  */
 
 #include <stdbool.h>
@@ -20,7 +20,8 @@ struct daemon_options {
 	struct config *config; /* a reference is taken */
 	const char *host_name; /* for reloads */
 	const char *sys_root; /* "" in production */
-	int http_fd; /* inherited listening sockets, or -1: then http.listen and admin_socket are made */
+	int http_fd; /* inherited listening sockets, or -1: then http.listen and admin_socket are
+			made */
 	int admin_fd;
 	unsigned protocol; /* of the control channel: SESSION_PROTOCOL; tests say another */
 	/* Everything is down; the loop may end. */
@@ -31,14 +32,15 @@ struct daemon_options {
 /* Listeners stand when it returns 0; devices and peers come up by themselves. */
 int daemon_new(struct daemon **ret, const struct daemon_options *options, struct error *err);
 /*
- * Refuses new work, aborts runs and tells the peers why, releases everything, then calls `stopped`; after 10 s it says what hung and calls
- * `stopped` with status 1.
+ * Refuses new work, aborts runs and tells the peers why, releases everything, then calls `stopped`;
+ * after 10 s it says what hung and calls `stopped` with status 1.
  */
 void daemon_stop(struct daemon *daemon, const char *reason);
 /* After `stopped`. */
 void daemon_free(struct daemon *daemon);
 
-/* Reads the files again on a thread of its own; any error keeps the old configuration and is told by done(arg, problems text or NULL). */
+/* Reads the files again on a thread of its own; any error keeps the old configuration and is told
+ * by done(arg, problems text or NULL). */
 typedef void (*daemon_reload_fn)(void *arg, bool is_ok, const char *problems);
 void daemon_reload(struct daemon *daemon, daemon_reload_fn done, void *arg);
 

@@ -42,7 +42,8 @@ static const char *find_next(const struct parts *parts, uint64_t *ret_ns)
 	*ret_ns = CLOCK_NEVER;
 	for (size_t i = 0; i < parts->config->scenario_count; i++) {
 		uint64_t missed;
-		uint64_t in_ns = schedule_next_ns(parts->schedule, parts->config->scenarios[i]->name, &missed);
+		uint64_t in_ns = schedule_next_ns(parts->schedule,
+						  parts->config->scenarios[i]->name, &missed);
 
 		if (in_ns < *ret_ns) {
 			*ret_ns = in_ns;
@@ -142,8 +143,8 @@ static json_t *write_scenarios(void *arg)
 		uint64_t missed;
 		uint64_t next_ns = schedule_next_ns(parts->schedule, scenario->name, &missed);
 
-		json_array_append_new(list,
-				      records_scenario(scenario, next_ns, missed, last_of(parts, scenario->name)));
+		json_array_append_new(list, records_scenario(scenario, next_ns, missed,
+							     last_of(parts, scenario->name)));
 	}
 	return list;
 }
@@ -199,7 +200,9 @@ static json_t *write_progress(void *arg, const char *id)
 	const struct parts *parts = arg;
 	const struct run *run = history_find(parts->history, id);
 
-	return run != NULL ? records_progress(run, coordinator_progress(parts->coordinator, run->id)) : NULL;
+	return run != NULL
+		       ? records_progress(run, coordinator_progress(parts->coordinator, run->id))
+		       : NULL;
 }
 
 static bool check(json_t *checks, const char *name, bool is_ok, const char *detail)
@@ -218,11 +221,15 @@ static bool is_ready(void *arg, json_t **ret_checks)
 	bool is_good = true;
 
 	is_good &= check(checks, "configuration", true,
-			 parts->is_last_reload_ok ? "in force" : "in force; the last reload was refused");
-	is_good &= check(checks, "running", parts->state == DAEMON_RUNNING, state_names[parts->state]);
-	snprintf(text, sizeof(text), "%zu of %zu ports active", count_active(inventory), inventory->port_count);
+			 parts->is_last_reload_ok ? "in force"
+						  : "in force; the last reload was refused");
+	is_good &=
+		check(checks, "running", parts->state == DAEMON_RUNNING, state_names[parts->state]);
+	snprintf(text, sizeof(text), "%zu of %zu ports active", count_active(inventory),
+		 inventory->port_count);
 	is_good &= check(checks, "devices", count_active(inventory) > 0, text);
-	snprintf(text, sizeof(text), "a call to the driver hangs on %s", sick != NULL ? sick : "no device");
+	snprintf(text, sizeof(text), "a call to the driver hangs on %s",
+		 sick != NULL ? sick : "no device");
 	is_good &= check(checks, "driver", sick == NULL, sick != NULL ? text : "no call hangs");
 	*ret_checks = checks;
 	return is_good;

@@ -50,12 +50,9 @@ struct program {
 static int parse_arguments(int argc, char **argv, struct arguments *arguments)
 {
 	static const struct option options[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "check", no_argument, NULL, 'k' },
-		{ "print-fields", no_argument, NULL, 'p' },
-		{ "version", no_argument, NULL, 'V' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
+		{ "config", required_argument, NULL, 'c' }, { "check", no_argument, NULL, 'k' },
+		{ "print-fields", no_argument, NULL, 'p' }, { "version", no_argument, NULL, 'V' },
+		{ "help", no_argument, NULL, 'h' },	    { 0 },
 	};
 	int option;
 
@@ -124,9 +121,10 @@ static struct config *load(const char *path, bool is_check)
 		fprintf(stderr, "%u error%s; the daemon %s this configuration\n", problems.errors,
 			problems.errors == 1 ? "" : "s", is_check ? "would refuse" : "refuses");
 	} else if (is_check) {
-		printf("%s: good: %zu scenario%s, %zu peer%s, %zu file%s\n", path, config->scenario_count,
-		       config->scenario_count == 1 ? "" : "s", config->peer_count, config->peer_count == 1 ? "" : "s",
-		       config->file_count, config->file_count == 1 ? "" : "s");
+		printf("%s: good: %zu scenario%s, %zu peer%s, %zu file%s\n", path,
+		       config->scenario_count, config->scenario_count == 1 ? "" : "s",
+		       config->peer_count, config->peer_count == 1 ? "" : "s", config->file_count,
+		       config->file_count == 1 ? "" : "s");
 	}
 	problems_done(&problems);
 	return config;
@@ -141,7 +139,8 @@ static int on_terminate(sd_event_source *source, const struct signalfd_siginfo *
 		_exit(EXIT_FAILURE);
 	}
 	program->is_stopping = true;
-	daemon_stop(program->daemon, info->ssi_signo == SIGINT ? "interrupted" : "the daemon was told to stop");
+	daemon_stop(program->daemon,
+		    info->ssi_signo == SIGINT ? "interrupted" : "the daemon was told to stop");
 	return 0;
 }
 
@@ -174,7 +173,9 @@ static void inherit_sockets(struct daemon_options *options)
 		} else if (strcmp(names[i], "admin") == 0 && options->admin_fd < 0) {
 			options->admin_fd = fd;
 		} else {
-			log_warning("inherited socket \"%s\" is not used: only one \"http\" and one \"admin\" are", names[i]);
+			log_warning(
+				"inherited socket \"%s\" is not used: only one \"http\" and one \"admin\" are",
+				names[i]);
 			close(fd);
 		}
 		free(names[i]);

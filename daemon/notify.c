@@ -5,11 +5,11 @@
 #include <string.h>
 #include <systemd/sd-daemon.h>
 
+#include "status_line.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/memory.h"
 #include "util/text.h"
-#include "status_line.h"
 
 #define STATUS_PERIOD_NS 1000000000ull
 
@@ -61,11 +61,13 @@ static int on_watchdog(sd_event_source *source, uint64_t usec, void *arg)
 	return 0;
 }
 
-static sd_event_source *add_timer(struct notify *notify, sd_event_time_handler_t handler, uint64_t period_ns)
+static sd_event_source *add_timer(struct notify *notify, sd_event_time_handler_t handler,
+				  uint64_t period_ns)
 {
 	sd_event_source *timer;
 
-	if (sd_event_add_time(notify->parts->event, &timer, CLOCK_MONOTONIC, 0, 1000, handler, notify) < 0) {
+	if (sd_event_add_time(notify->parts->event, &timer, CLOCK_MONOTONIC, 0, 1000, handler,
+			      notify) < 0) {
 		abort(); /* out of memory only */
 	}
 	arm(timer, period_ns);

@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * What systemd is told (sd_notify): the state, one human line at most once a second, the watchdog. Without $NOTIFY_SOCKET nothing happens.
+ * What systemd is told (sd_notify): the state, one human line at most once a second, the watchdog.
+ * Without $NOTIFY_SOCKET nothing happens.
  */
 
 #include "parts.h"
@@ -10,8 +11,8 @@
 struct notify;
 
 /*
- * Starts to tell the status line when it changes. With a watchdog configured, WATCHDOG=1 at half its period, only while the loop turns and
- * the workers make steps.
+ * Starts to tell the status line when it changes. With a watchdog configured, WATCHDOG=1 at half
+ * its period, only while the loop turns and the workers make steps.
  */
 struct notify *notify_new(const struct parts *parts);
 void notify_free(struct notify *notify);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The parts of one daemon, as the composition root (daemon.c) put them together: what face.c reads to answer and notify.c to tell systemd. Not for
- * the folders below: they never see it.
+ * The parts of one daemon, as the composition root (daemon.c) put them together: what face.c reads
+ * to answer and notify.c to tell systemd. Not for the folders below: they never see it.
  */
 
 #include <stdbool.h>

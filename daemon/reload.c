@@ -47,7 +47,8 @@ static int on_mail(sd_event_source *source, int fd, uint32_t events, void *arg)
 	}
 	/* It posted as the last thing that it does. */
 	thread_join(&reload->thread, CLOCK_NEVER);
-	reload->done(reload->arg, take(reload->config), reload->problems.data != NULL ? reload->problems.data : "");
+	reload->done(reload->arg, take(reload->config),
+		     reload->problems.data != NULL ? reload->problems.data : "");
 	text_reset(&reload->problems);
 	return 0;
 }
@@ -60,7 +61,8 @@ struct reload *reload_new(sd_event *event, const char *host_name, reload_done_fn
 	reload->host_name = memory_copy_string(host_name);
 	reload->done = done;
 	reload->arg = arg;
-	if (sd_event_add_io(event, &reload->source, reload->mailbox.fd, EPOLLIN, on_mail, reload) < 0) {
+	if (sd_event_add_io(event, &reload->source, reload->mailbox.fd, EPOLLIN, on_mail, reload) <
+	    0) {
 		abort(); /* out of memory only */
 	}
 	return reload;

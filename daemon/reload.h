@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * Reads the configuration files on a thread of its own, so that a slow disk never holds up the loop. One at a time.
+ * Reads the configuration files on a thread of its own, so that a slow disk never holds up the
+ * loop. One at a time.
  */
 
 #include <systemd/sd-event.h>
@@ -11,12 +12,14 @@
 
 struct reload;
 
-/* config is NULL when there was an error; problems as problems_print gives them ("" when none). The receiver owns the reference. */
+/* config is NULL when there was an error; problems as problems_print gives them ("" when none). The
+ * receiver owns the reference. */
 typedef void (*reload_done_fn)(void *arg, struct config *config, const char *problems);
 
 struct reload *reload_new(sd_event *event, const char *host_name, reload_done_fn done, void *arg);
 /* False when one goes on already: its result counts for both. */
 bool reload_start(struct reload *reload, const char *path);
 bool reload_is_busy(const struct reload *reload);
-/* Waits for a reading that goes on, at most until the deadline; past it the thread is left behind. */
+/* Waits for a reading that goes on, at most until the deadline; past it the thread is left behind.
+ */
 void reload_free(struct reload *reload, uint64_t deadline_mono_ns);

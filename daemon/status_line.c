@@ -10,8 +10,10 @@
 
 #define HOUR_NS (3600ll * 1000000000)
 
-/* The most telling finding of a run: its own, else that of its first measurement that did not pass. */
-static const struct finding *main_finding(const struct run *run, const struct measurement **ret_measurement)
+/* The most telling finding of a run: its own, else that of its first measurement that did not pass.
+ */
+static const struct finding *main_finding(const struct run *run,
+					  const struct measurement **ret_measurement)
 {
 	*ret_measurement = NULL;
 	if (run->findings.count > 0) {
@@ -66,7 +68,8 @@ static void add_peers_line(const struct parts *parts, struct text *line)
 
 		peers_status(parts->peers, i, &status);
 		if (status.state != PEER_UP) {
-			text_format(line, " (%s%s)", status.settings->name, down > 1 ? ", ..." : "");
+			text_format(line, " (%s%s)", status.settings->name,
+				    down > 1 ? ", ..." : "");
 			return;
 		}
 	}
@@ -95,8 +98,8 @@ static void add_runs_line(const struct parts *parts, struct text *line)
 	text_format(line, "; %" PRIu64 " run%s in 1 h", total, total == 1 ? "" : "s");
 	for (int verdict = VERDICT_PASS; verdict < VERDICT_COUNT; verdict++) {
 		if (counts[verdict] > 0) {
-			text_format(line, "%s %" PRIu64 " %s", is_first ? ":" : ",", counts[verdict],
-				    verdict_names[verdict]);
+			text_format(line, "%s %" PRIu64 " %s", is_first ? ":" : ",",
+				    counts[verdict], verdict_names[verdict]);
 			is_first = false;
 		}
 	}
@@ -124,7 +127,8 @@ static void add_next_line(const struct parts *parts, struct text *line)
 
 	for (size_t i = 0; i < parts->config->scenario_count; i++) {
 		uint64_t missed;
-		uint64_t in_ns = schedule_next_ns(parts->schedule, parts->config->scenarios[i]->name, &missed);
+		uint64_t in_ns = schedule_next_ns(parts->schedule,
+						  parts->config->scenarios[i]->name, &missed);
 
 		if (in_ns < soonest) {
 			soonest = in_ns;
@@ -132,7 +136,8 @@ static void add_next_line(const struct parts *parts, struct text *line)
 		}
 	}
 	if (name != NULL) {
-		text_format(line, "; next: %s in %s", name, units_format_duration(soonest, duration));
+		text_format(line, "; next: %s in %s", name,
+			    units_format_duration(soonest, duration));
 	}
 }
 

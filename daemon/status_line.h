@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-/* The one line that systemctl shows: who is up, what the last hour's runs came to, what is next. Loop thread. */
+/* The one line that systemctl shows: who is up, what the last hour's runs came to, what is next.
+ * Loop thread. */
 
 #include <stddef.h>
 

@@ -74,7 +74,12 @@ static void add_path(const json_t *measurement, struct text *out)
 		text_format(out, ", InfiniBand LID %" PRIu64 " -> %" PRIu64, from, to);
 	} else if (strcmp(layer, "ethernet") == 0 &&
 		   field_string(measurement, "initiator.prepared.gid", NULL) != NULL) {
-		text_format(out, ", RoCE %s -> %s",
+		const char *type = field_string(measurement, "initiator.gid_type", "");
+
+		text_format(out, ", RoCE%s %s -> %s",
+			    strcmp(type, "roce_v2") == 0   ? " v2"
+			    : strcmp(type, "roce_v1") == 0 ? " v1"
+							   : "",
 			    field_address(measurement, "initiator.prepared.gid"),
 			    field_address(measurement, "responder.prepared.gid"));
 	}

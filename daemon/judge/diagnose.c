@@ -86,7 +86,7 @@ static bool find_abort(const struct view *view)
 		return false;
 	}
 	finding_add(view->findings, FINDING_RUN_ABORTED, CONFIDENCE_CERTAIN, view->evidence,
-		    "stopped before its end: %s", view->failure->error.text);
+		    "the run was %s", view->failure->error.text);
 	return true;
 }
 
@@ -110,7 +110,8 @@ static bool find_peer(const struct view *view)
 	};
 
 	/* A refusal keeps the class of its reason (a limit, say). */
-	if (view->failure->error.class != ERROR_PEER && !is_call(view, "permit") && !is_call(view, "busy")) {
+	if (view->failure->error.class != ERROR_PEER && !is_call(view, "permit") &&
+	    !is_call(view, "busy")) {
 		return false;
 	}
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -328,11 +329,18 @@ static void diagnose_failure(const struct failure *failure, const struct measure
 				   sizeof(initiator));
 		write_end_evidence(&measurement->responder, "responder", responder,
 				   sizeof(responder));
-		snprintf(evidence, sizeof(evidence),
-			 "at +%s on %s; %" PRIu64 " flushed behind it; %s; %s",
-			 units_format_duration(failure->at_ns, at),
-			 failure->node[0] ? failure->node : "?", failure->flushed, initiator,
-			 responder);
+		if (failure->error.stage == STAGE_RUN) {
+			snprintf(evidence, sizeof(evidence),
+				 "at +%s on %s; %" PRIu64 " flushed behind it; %s; %s",
+				 units_format_duration(failure->at_ns, at),
+				 failure->node[0] ? failure->node : "?", failure->flushed,
+				 initiator, responder);
+		} else {
+			snprintf(evidence, sizeof(evidence),
+				 "in stage %s on %s, before any traffic",
+				 error_stage_name(failure->error.stage),
+				 failure->node[0] ? failure->node : "?");
+		}
 	}
 	for (size_t i = 0; i < sizeof(error_rules) / sizeof(error_rules[0]); i++) {
 		if (error_rules[i](&view)) {

@@ -134,12 +134,14 @@ static json_t *write_traffic(const struct totals *totals)
 
 static json_t *write_end(const struct participant *end)
 {
+	const struct gid_entry *gid = inventory_gid(&end->port, end->endpoint.gid_index);
 	json_t *object = json_object();
 
 	json_set_string(object, "node", end->endpoint.node);
 	json_set_string(object, "device", end->endpoint.device);
 	json_set_u64(object, "port_num", end->endpoint.port_num);
 	json_set_u64(object, "gid_index", end->endpoint.gid_index);
+	json_set_string(object, "gid_type", gid != NULL ? gid_type_names[gid->type] : NULL);
 	json_set_take(object, "port", write_port(end));
 	json_set_take(object, "prepared", write_prepared(end->info));
 	json_set_take(object, "steps", step_write(&end->steps));

@@ -18,7 +18,15 @@
 #define IDLE_TIMEOUT_NS (60ull * 1000000000)
 #define RELEASING_RETRY_NS (200ull * 1000000)
 
-enum task_state { TASK_PREPARING, TASK_PREPARED, TASK_CONNECTING, TASK_CONNECTED, TASK_RUNNING, TASK_FINISHED, TASK_RELEASING };
+enum task_state {
+	TASK_PREPARING,
+	TASK_PREPARED,
+	TASK_CONNECTING,
+	TASK_CONNECTED,
+	TASK_RUNNING,
+	TASK_FINISHED,
+	TASK_RELEASING
+};
 
 /* One job and the way that its answers go. */
 struct task {
@@ -103,7 +111,8 @@ static void arm(struct task *task, uint64_t timeout_ns)
 	sd_event_source_set_enabled(task->deadline, SD_EVENT_ONESHOT);
 }
 
-static void on_prepared(void *arg, struct job *job, const struct endpoint_info *info, const struct steps *steps)
+static void on_prepared(void *arg, struct job *job, const struct endpoint_info *info,
+			const struct steps *steps)
 {
 	struct task *task = arg;
 	json_t *message = new_answer("prepared", &task->assignment);
@@ -154,14 +163,16 @@ static void on_finished(void *arg, struct job *job, struct totals *totals)
 		arm(task, IDLE_TIMEOUT_NS);
 	}
 	if (error_is_set(&totals->failure.error) && totals->failure.node[0] == '\0') {
-		text_copy(totals->failure.node, sizeof(totals->failure.node), task->agent->node_name);
+		text_copy(totals->failure.node, sizeof(totals->failure.node),
+			  task->agent->node_name);
 	}
 	json_set_take(message, "totals", sample_totals_write(totals));
 	sample_totals_done(totals);
 	answer(task, message);
 }
 
-static void on_failed(void *arg, struct job *job, const struct failure *failure, const struct steps *steps)
+static void on_failed(void *arg, struct job *job, const struct failure *failure,
+		      const struct steps *steps)
 {
 	struct task *task = arg;
 	json_t *message = new_answer("failed", &task->assignment);
@@ -169,7 +180,8 @@ static void on_failed(void *arg, struct job *job, const struct failure *failure,
 
 	text_copy(named.node, sizeof(named.node), task->agent->node_name);
 	if (named.device[0] == '\0') {
-		text_copy(named.device, sizeof(named.device), assignment_local(&task->assignment)->device);
+		text_copy(named.device, sizeof(named.device),
+			  assignment_local(&task->assignment)->device);
 	}
 	task->state = TASK_FINISHED;
 	json_set_take(message, "failure", failure_write(&named));
@@ -219,7 +231,8 @@ static bool endpoint_is_busy(const struct agent *agent, const struct assignment 
 	list_each(task, &agent->tasks, link) {
 		const struct endpoint *theirs = assignment_local(&task->assignment);
 
-		if (strcmp(ours->device, theirs->device) != 0 || ours->port_num != theirs->port_num) {
+		if (strcmp(ours->device, theirs->device) != 0 ||
+		    ours->port_num != theirs->port_num) {
 			continue;
 		}
 		/* Both ends of one pair may be the same port: a loopback through the device. */
@@ -247,11 +260,13 @@ static enum permit_answer ask_permit(struct agent_way *way, const struct assignm
 		.is_stopping = agent->is_stopping,
 		.is_endpoint_busy = endpoint_is_busy(agent, assignment),
 	};
-	return permit_check(assignment, way->coordinator, way->has_labels ? &way->labels : NULL, agent->node_name,
-			    engine_inventory(agent->engine), &agent->limits, &usage, ret_retry_after_ns, err);
+	return permit_check(assignment, way->coordinator, way->has_labels ? &way->labels : NULL,
+			    agent->node_name, engine_inventory(agent->engine), &agent->limits,
+			    &usage, ret_retry_after_ns, err);
 }
 
-static void answer_refused(struct agent_way *way, const struct assignment *assignment, const struct error *err)
+static void answer_refused(struct agent_way *way, const struct assignment *assignment,
+			   const struct error *err)
 {
 	json_t *message = new_answer("failed", assignment);
 	struct failure failure = FAILURE_INIT;
@@ -265,8 +280,8 @@ static void answer_refused(struct agent_way *way, const struct assignment *assig
 	way->answer(way->arg, message);
 }
 
-static void answer_busy(struct agent_way *way, const struct assignment *assignment, uint64_t retry_after_ns,
-			const struct error *err)
+static void answer_busy(struct agent_way *way, const struct assignment *assignment,
+			uint64_t retry_after_ns, const struct error *err)
 {
 	json_t *message = new_answer("busy", assignment);
 
@@ -280,8 +295,8 @@ static struct task *find_task(struct agent_way *way, const char *run_id, uint64_
 	struct task *task;
 
 	list_each(task, &way->agent->tasks, link) {
-		if (task->way == way && task->assignment.pair == pair && task->assignment.role == role &&
-		    strcmp(task->assignment.run_id, run_id) == 0) {
+		if (task->way == way && task->assignment.pair == pair &&
+		    task->assignment.role == role && strcmp(task->assignment.run_id, run_id) == 0) {
 			return task;
 		}
 	}
@@ -297,12 +312,14 @@ static void handle_prepare(struct agent_way *way, const struct assignment *assig
 
 	task = find_task(way, assignment->run_id, assignment->pair, assignment->role);
 	if (task != NULL && task->state == TASK_RELEASING) {
-		error_set(&err, -EBUSY, ERROR_RESOURCE, "the earlier attempt of this pair is still being released");
+		error_set(&err, -EBUSY, ERROR_RESOURCE,
+			  "the earlier attempt of this pair is still being released");
 		answer_busy(way, assignment, RELEASING_RETRY_NS, &err);
 		return;
 	}
 	if (task != NULL) {
-		error_set(&err, -EEXIST, ERROR_PEER, "pair %" PRIu64 " of run %s is prepared already", assignment->pair,
+		error_set(&err, -EEXIST, ERROR_PEER,
+			  "pair %" PRIu64 " of run %s is prepared already", assignment->pair,
 			  assignment->run_id);
 		answer_refused(way, assignment, &err);
 		return;
@@ -326,7 +343,8 @@ static void handle_prepare(struct agent_way *way, const struct assignment *assig
 	task->assignment = *assignment;
 	task->whole_deadline_mono_ns =
 		clock_mono_ns() + workload_timeout_ns(&assignment->workload) + IDLE_TIMEOUT_NS;
-	if (sd_event_add_time(agent->event, &task->deadline, CLOCK_MONOTONIC, 0, 1000, on_deadline, task) < 0) {
+	if (sd_event_add_time(agent->event, &task->deadline, CLOCK_MONOTONIC, 0, 1000, on_deadline,
+			      task) < 0) {
 		abort(); /* out of memory only */
 	}
 	list_append(&agent->tasks, &task->link);
@@ -346,7 +364,8 @@ static bool expect_state(struct task *task, enum task_state state, const char *k
 		return true;
 	}
 	if (task->state != TASK_RELEASING) {
-		error_set(&failure.error, -EPROTO, ERROR_PEER, "message \"%s\" came out of order", kind);
+		error_set(&failure.error, -EPROTO, ERROR_PEER, "message \"%s\" came out of order",
+			  kind);
 		failure.error.stage = STAGE_CONNECT;
 		on_failed(task, task->job, &failure, &steps);
 	}
@@ -371,8 +390,8 @@ static void handle_connect(struct task *task, const json_t *message)
 	}
 	if (info->qp_count != task->assignment.workload.qp.num_qps) {
 		error_set(&failure.error, -EINVAL, ERROR_PEER,
-			  "the other end prepared %zu queue pairs, the assignment says %" PRIu64, info->qp_count,
-			  task->assignment.workload.qp.num_qps);
+			  "the other end prepared %zu queue pairs, the assignment says %" PRIu64,
+			  info->qp_count, task->assignment.workload.qp.num_qps);
 		failure.error.stage = STAGE_CONNECT;
 		on_failed(task, task->job, &failure, &steps);
 		return;
@@ -421,7 +440,8 @@ static void answer_error(struct agent_way *way, const json_t *message, const str
 	text_copy(failure.error.call, sizeof(failure.error.call), "assignment");
 	text_copy(failure.node, sizeof(failure.node), way->agent->node_name);
 	json_set_string(reply, "kind", "failed");
-	/* Whose it is, as far as the message says: then the coordinator need not wait for its deadline. */
+	/* Whose it is, as far as the message says: then the coordinator need not wait for its
+	 * deadline. */
 	json_set_take(reply, "run", json_incref(json_object_get(message, "run")));
 	json_set_take(reply, "pair", json_incref(json_object_get(message, "pair")));
 	json_set_take(reply, "role", json_incref(json_object_get(message, "role")));
@@ -465,7 +485,8 @@ bool agent_handle(struct agent_way *way, const char *kind, const json_t *message
 		return true;
 	}
 	task = find_task(way, run_id, pair,
-			 strcmp(role, job_role_names[ROLE_INITIATOR]) == 0 ? ROLE_INITIATOR : ROLE_RESPONDER);
+			 strcmp(role, job_role_names[ROLE_INITIATOR]) == 0 ? ROLE_INITIATOR
+									   : ROLE_RESPONDER);
 	if (task != NULL) {
 		handle_for_task(task, kind, message);
 	} else if (strcmp(kind, "release") == 0) {
@@ -481,8 +502,8 @@ bool agent_handle(struct agent_way *way, const char *kind, const json_t *message
 	return true;
 }
 
-struct agent_way *agent_way_new(struct agent *agent, const char *coordinator, const struct labels *labels,
-				agent_answer_fn answer_fn, void *arg)
+struct agent_way *agent_way_new(struct agent *agent, const char *coordinator,
+				const struct labels *labels, agent_answer_fn answer_fn, void *arg)
 {
 	struct agent_way *way = memory_new(sizeof(*way));
 

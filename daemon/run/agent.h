@@ -2,11 +2,12 @@
 #pragma once
 
 /*
- * The jobs of this node: takes the messages of coordinators (this node's own included), asks `permit`, drives engine jobs, answers. Each
- * job belongs to the way it came by: when that way breaks, its jobs are released. Loop thread.
+ * The jobs of this node: takes the messages of coordinators (this node's own included), asks
+ * `permit`, drives engine jobs, answers. Each job belongs to the way it came by: when that way
+ * breaks, its jobs are released. Loop thread.
  *
- * Every job has deadlines of its own, so that a coordinator that forgets cannot hold resources: 60 s from one message to the next before the
- * traffic starts, the assignment's run.timeout over all.
+ * Every job has deadlines of its own, so that a coordinator that forgets cannot hold resources: 60
+ * s from one message to the next before the traffic starts, the assignment's run.timeout over all.
  */
 
 #include <stdbool.h>
@@ -38,8 +39,8 @@ size_t agent_jobs(const struct agent *agent);
 typedef void (*agent_answer_fn)(void *arg, json_t *message);
 
 /* labels: of the coordinator if we know it, copied; may be NULL. */
-struct agent_way *agent_way_new(struct agent *agent, const char *coordinator, const struct labels *labels,
-				agent_answer_fn answer, void *arg);
+struct agent_way *agent_way_new(struct agent *agent, const char *coordinator,
+				const struct labels *labels, agent_answer_fn answer, void *arg);
 /* The way broke: no answers any more, its jobs are released. */
 void agent_way_free(struct agent_way *way);
 /* False when the kind is not an agent's. */

@@ -112,7 +112,8 @@ static void note_clock(struct coordinator *coordinator, struct participant *part
 {
 	struct peer_status status;
 
-	if (peers_find(coordinator->options.peers, participant->endpoint.node, &status) == 0 && status.has_offset) {
+	if (peers_find(coordinator->options.peers, participant->endpoint.node, &status) == 0 &&
+	    status.has_offset) {
 		participant->clock_offset_ns = status.clock_offset_ns;
 		participant->clock_error_ns = status.clock_error_ns;
 	}
@@ -170,7 +171,8 @@ static struct slot *free_slot(struct coordinator *coordinator)
 	return NULL;
 }
 
-static struct measurement *add_measurement(struct coordinator *coordinator, const struct plan_pair *pair)
+static struct measurement *add_measurement(struct coordinator *coordinator,
+					   const struct plan_pair *pair)
 {
 	struct measurement *measurement = run_add_measurement(coordinator->active);
 
@@ -184,7 +186,8 @@ static struct measurement *add_measurement(struct coordinator *coordinator, cons
 }
 
 /* A pair that the plan or the end of the run does not let run: a measurement that says so. */
-static void record_failure(struct coordinator *coordinator, const struct plan_pair *pair, const struct failure *failure)
+static void record_failure(struct coordinator *coordinator, const struct plan_pair *pair,
+			   const struct failure *failure)
 {
 	struct measurement *measurement = add_measurement(coordinator, pair);
 	bool is_responders = strcmp(failure->node, pair->assignment.responder.node) == 0;
@@ -194,14 +197,16 @@ static void record_failure(struct coordinator *coordinator, const struct plan_pa
 	judge(coordinator, measurement);
 }
 
-static void begin_pair(struct coordinator *coordinator, const struct plan_pair *pair, struct slot *slot)
+static void begin_pair(struct coordinator *coordinator, const struct plan_pair *pair,
+		       struct slot *slot)
 {
 	struct measure_options options = {
 		.event = coordinator->options.event,
 		.send = send_to_node,
 		.done = on_measure_done,
 		.arg = coordinator,
-		.accepted_mono_ns = coordinator->pairs_done == 0 ? coordinator->accepted_mono_ns : clock_mono_ns(),
+		.accepted_mono_ns = coordinator->pairs_done == 0 ? coordinator->accepted_mono_ns
+								 : clock_mono_ns(),
 	};
 
 	slot->measure = measure_new(&options, add_measurement(coordinator, pair));
@@ -223,7 +228,8 @@ static void begin_pairs(struct coordinator *coordinator)
 		if (error_is_set(&pair->failure.error)) {
 			coordinator->is_begun[i] = true;
 			record_failure(coordinator, pair, &pair->failure);
-		} else if (slot != NULL && !is_node_in_use(coordinator, pair->assignment.initiator.node) &&
+		} else if (slot != NULL &&
+			   !is_node_in_use(coordinator, pair->assignment.initiator.node) &&
 			   !is_node_in_use(coordinator, pair->assignment.responder.node)) {
 			coordinator->is_begun[i] = true;
 			begin_pair(coordinator, pair, slot);
@@ -241,7 +247,8 @@ static void begin_pairs(struct coordinator *coordinator)
 }
 
 /* Every node that a plan may use: ourselves, then the peers as last heard. */
-static struct plan_node *list_nodes(struct coordinator *coordinator, struct peer_status **ret_status, size_t *ret_count)
+static struct plan_node *list_nodes(struct coordinator *coordinator,
+				    struct peer_status **ret_status, size_t *ret_count)
 {
 	size_t peers = peers_count(coordinator->options.peers);
 	struct plan_node *nodes = memory_new_array(peers + 1, sizeof(*nodes));
@@ -278,8 +285,8 @@ bool coordinator_initiates(const struct coordinator *coordinator, const struct s
 		struct peer_status status;
 
 		peers_status(coordinator->options.peers, i, &status);
-		if (plan_initiates(scenario, self, coordinator->options.labels, status.settings->name,
-				   &status.settings->labels)) {
+		if (plan_initiates(scenario, self, coordinator->options.labels,
+				   status.settings->name, &status.settings->labels)) {
 			return true;
 		}
 	}
@@ -294,7 +301,8 @@ static int plan_run(struct coordinator *coordinator, struct run *run, struct err
 		.scenario = run->scenario,
 		.run_id = run->id,
 		.coordinator = coordinator->options.node_name,
-		.only_initiator = run->trigger == TRIGGER_MANUAL ? NULL : coordinator->options.node_name,
+		.only_initiator = run->trigger == TRIGGER_MANUAL ? NULL
+								 : coordinator->options.node_name,
 	};
 
 	nodes = list_nodes(coordinator, &status, &request.node_count);
@@ -345,18 +353,21 @@ static int on_kick(sd_event_source *source, void *arg)
 	return 0;
 }
 
-int coordinator_submit(struct coordinator *coordinator, const struct scenario *scenario, enum run_trigger trigger,
-		       uint64_t generation, char *ret_id, struct error *err)
+int coordinator_submit(struct coordinator *coordinator, const struct scenario *scenario,
+		       enum run_trigger trigger, uint64_t generation, char *ret_id,
+		       struct error *err)
 {
 	struct entry *entry;
 	struct run *run;
 
 	if (coordinator->is_stopping) {
-		return error_set(err, -ESHUTDOWN, ERROR_RESOURCE, "the daemon is stopping; ask again when it is back");
+		return error_set(err, -ESHUTDOWN, ERROR_RESOURCE,
+				 "the daemon is stopping; ask again when it is back");
 	}
 	if (coordinator->queued >= COORDINATOR_QUEUE) {
 		return error_set(err, -EBUSY, ERROR_RESOURCE,
-				 "%d runs wait already; wait for some to end, or cancel them", COORDINATOR_QUEUE);
+				 "%d runs wait already; wait for some to end, or cancel them",
+				 COORDINATOR_QUEUE);
 	}
 	run = run_new(scenario);
 	identifier_new(run->id);
@@ -394,7 +405,8 @@ static void abort_active(struct coordinator *coordinator, const char *reason)
 	for (size_t i = 0; coordinator->is_begun != NULL && i < coordinator->plan->count; i++) {
 		if (!coordinator->is_begun[i]) {
 			coordinator->is_begun[i] = true;
-			record_failure(coordinator, coordinator->plan->pairs[i], &coordinator->active->error);
+			record_failure(coordinator, coordinator->plan->pairs[i],
+				       &coordinator->active->error);
 		}
 	}
 	for (size_t i = 0; i < COORDINATOR_PARALLEL_PAIRS; i++) {
@@ -460,7 +472,8 @@ bool coordinator_has(const struct coordinator *coordinator, const char *scenario
 {
 	struct entry *entry;
 
-	if (coordinator->active != NULL && strcmp(coordinator->active->scenario->name, scenario) == 0) {
+	if (coordinator->active != NULL &&
+	    strcmp(coordinator->active->scenario->name, scenario) == 0) {
 		return true;
 	}
 	list_each(entry, &((struct coordinator *)coordinator)->queue, link) {
@@ -481,12 +494,14 @@ const struct run *coordinator_active(const struct coordinator *coordinator)
 	return coordinator->active;
 }
 
-void coordinator_message(struct coordinator *coordinator, const char *node, const char *kind, const json_t *message)
+void coordinator_message(struct coordinator *coordinator, const char *node, const char *kind,
+			 const json_t *message)
 {
 	const char *run_id = json_string_value(json_object_get(message, "run"));
 	json_int_t pair = json_integer_value(json_object_get(message, "pair"));
 
-	if (coordinator->active == NULL || run_id == NULL || strcmp(run_id, coordinator->active->id) != 0) {
+	if (coordinator->active == NULL || run_id == NULL ||
+	    strcmp(run_id, coordinator->active->id) != 0) {
 		return;
 	}
 	for (size_t i = 0; i < COORDINATOR_PARALLEL_PAIRS; i++) {
@@ -519,7 +534,8 @@ static json_t *write_pair(struct measure *measure)
 	json_set_string(json, "responder", measurement->assignment.responder.node);
 	json_set_string(json, "responder_device", measurement->assignment.responder.device);
 	json_set_string(json, "phase", measure_phase(measure));
-	json_set_take(json, "progress", progress != NULL ? sample_progress_write(progress) : json_null());
+	json_set_take(json, "progress",
+		      progress != NULL ? sample_progress_write(progress) : json_null());
 	return json;
 }
 
@@ -568,8 +584,8 @@ struct coordinator *coordinator_new(const struct coordinator_options *options)
 	sd_event_source_set_enabled(coordinator->kick, SD_EVENT_OFF);
 	coordinator->to_agent = link_local_new(options->event, deliver_to_agent, coordinator);
 	coordinator->to_us = link_local_new(options->event, deliver_to_us, coordinator);
-	coordinator->way = agent_way_new(options->agent, options->node_name, options->labels, answer_from_agent,
-					 coordinator);
+	coordinator->way = agent_way_new(options->agent, options->node_name, options->labels,
+					 answer_from_agent, coordinator);
 	return coordinator;
 }
 

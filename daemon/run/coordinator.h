@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Runs of this node: takes a scenario, plans it, carries its pairs out (those that share no node at once, at most four), has them judged, and puts
- * the run into the history. One run at a time; the rest wait in order. Loop thread.
+ * Runs of this node: takes a scenario, plans it, carries its pairs out (those that share no node at
+ * once, at most four), has them judged, and puts the run into the history. One run at a time; the
+ * rest wait in order. Loop thread.
  */
 
 #include <stdbool.h>
@@ -38,14 +39,17 @@ struct coordinator *coordinator_new(const struct coordinator_options *options);
 void coordinator_free(struct coordinator *coordinator);
 
 /*
- * Accepts a run of a scenario (copied). -EBUSY when COORDINATOR_QUEUE runs wait, -ESHUTDOWN while stopping. A scheduled or startup run covers the pairs that this
- * node initiates. ret_id (32 bytes): its id. A plan that is refused is a run too, with the refusal as its error.
+ * Accepts a run of a scenario (copied). -EBUSY when COORDINATOR_QUEUE runs wait, -ESHUTDOWN while
+ * stopping. A scheduled or startup run covers the pairs that this node initiates. ret_id (32
+ * bytes): its id. A plan that is refused is a run too, with the refusal as its error.
  */
-int coordinator_submit(struct coordinator *coordinator, const struct scenario *scenario, enum run_trigger trigger,
-		       uint64_t generation, char *ret_id, struct error *err);
+int coordinator_submit(struct coordinator *coordinator, const struct scenario *scenario,
+		       enum run_trigger trigger, uint64_t generation, char *ret_id,
+		       struct error *err);
 /* -ENOENT when no such run waits or goes on. */
 int coordinator_cancel(struct coordinator *coordinator, const char *id, const char *reason);
-bool coordinator_has(const struct coordinator *coordinator, const char *scenario); /* waits or goes on */
+bool coordinator_has(const struct coordinator *coordinator, const char *scenario); /* waits or goes
+										      on */
 /* Aborts everything, refuses new runs. */
 void coordinator_stop(struct coordinator *coordinator, const char *reason);
 bool coordinator_is_idle(const struct coordinator *coordinator);
@@ -53,11 +57,14 @@ size_t coordinator_queued(const struct coordinator *coordinator);
 const struct run *coordinator_active(const struct coordinator *coordinator); /* NULL when none */
 
 /* From peers. */
-void coordinator_message(struct coordinator *coordinator, const char *node, const char *kind, const json_t *message);
+void coordinator_message(struct coordinator *coordinator, const char *node, const char *kind,
+			 const json_t *message);
 void coordinator_lost(struct coordinator *coordinator, const char *node, const struct error *why);
 
-/* {phase, pairs_done, pairs, pair: {...}, progress} of a run that waits or goes on; NULL otherwise. New reference. */
+/* {phase, pairs_done, pairs, pair: {...}, progress} of a run that waits or goes on; NULL otherwise.
+ * New reference. */
 json_t *coordinator_progress(const struct coordinator *coordinator, const char *id);
 
-/* Whether this node initiates any pair of the scenario, going by names, labels and known peers alone. */
+/* Whether this node initiates any pair of the scenario, going by names, labels and known peers
+ * alone. */
 bool coordinator_initiates(const struct coordinator *coordinator, const struct scenario *scenario);

@@ -89,7 +89,8 @@ void guest_accept(void *arg, struct session *session)
 
 	guest->guests = guests;
 	guest->session = session;
-	guest->way = agent_way_new(guests->agent, name, guests->labels(guests->arg, name), answer, guest);
+	guest->way = agent_way_new(guests->agent, name, guests->labels(guests->arg, name), answer,
+				   guest);
 	list_append(&guests->list, &guest->link);
 	guests->count++;
 	session_set_events(session, &guest_events, guest);

@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * Coordinators of other nodes at our door: each accepted session gets a way to the agent; when it closes, its jobs are released. Loop thread.
+ * Coordinators of other nodes at our door: each accepted session gets a way to the agent; when it
+ * closes, its jobs are released. Loop thread.
  */
 
 #include <stddef.h>

@@ -65,7 +65,8 @@ void history_add(struct history *history, struct run *run)
 {
 	if (history->count == history->capacity) {
 		history->capacity = history->capacity * 2 + 16;
-		history->runs = memory_resize(history->runs, history->capacity, sizeof(*history->runs));
+		history->runs =
+			memory_resize(history->runs, history->capacity, sizeof(*history->runs));
 	}
 	history->runs[history->count++] = run;
 	trim(history);

@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * The newest results, in memory: what /v1/runs and rdmatestctl results read. Runs that wait or go on are in it too. Loop thread.
+ * The newest results, in memory: what /v1/runs and rdmatestctl results read. Runs that wait or go
+ * on are in it too. Loop thread.
  */
 
 #include <stddef.h>

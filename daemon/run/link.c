@@ -43,7 +43,8 @@ static int on_defer(sd_event_source *source, void *arg)
 	}
 	list_remove(&envelope->link);
 	link->is_delivering = true;
-	link->deliver(link->arg, json_string_value(json_object_get(envelope->message, "kind")), envelope->message);
+	link->deliver(link->arg, json_string_value(json_object_get(envelope->message, "kind")),
+		      envelope->message);
 	link->is_delivering = false;
 	json_decref(envelope->message);
 	free(envelope);

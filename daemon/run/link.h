@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * A way between a coordinator and an agent: to another node over a session, or to this node's own agent in the same process. Messages are
- * those of api/control-protocol.md either way. Loop thread; a message sent is never delivered from inside the send.
+ * A way between a coordinator and an agent: to another node over a session, or to this node's own
+ * agent in the same process. Messages are those of api/control-protocol.md either way. Loop thread;
+ * a message sent is never delivered from inside the send.
  */
 
 #include <stdbool.h>

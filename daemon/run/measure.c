@@ -16,7 +16,8 @@
 #define PREPARE_TIMEOUT_NS (30 * SECOND_NS)
 #define CONNECT_TIMEOUT_NS (20 * SECOND_NS)
 #define START_TIMEOUT_NS (10 * SECOND_NS)
-/* Longer than a session's silence limit: a vanished peer is told from one that only answers late. */
+/* Longer than a session's silence limit: a vanished peer is told from one that only answers late.
+ */
 #define STOP_TIMEOUT_NS (9 * SECOND_NS)
 #define RELEASE_TIMEOUT_NS (15 * SECOND_NS)
 /* After one end stopped by itself the other gets this long to see the same thing. */
@@ -39,8 +40,8 @@ enum phase {
 };
 
 static const char *const phase_words[] = {
-	"queued", "waiting", "preparing", "preparing", "connecting", "starting", "starting", "measuring", "measuring",
-	"stopping", "releasing", "done",
+	"queued",   "waiting",	 "preparing", "preparing", "connecting", "starting",
+	"starting", "measuring", "measuring", "stopping",  "releasing",	 "done",
 };
 
 enum side_name { SIDE_INITIATOR, SIDE_RESPONDER };
@@ -97,7 +98,8 @@ static void enter(struct measure *measure, enum phase phase, uint64_t timeout_ns
 
 static void end_step(struct measure *measure, const char *name)
 {
-	step_add(&measure->measurement->coordination, name, clock_mono_ns() - measure->phase_mono_ns, 0);
+	step_add(&measure->measurement->coordination, name,
+		 clock_mono_ns() - measure->phase_mono_ns, 0);
 }
 
 static json_t *new_message(struct measure *measure, const char *kind, enum side_name side)
@@ -107,7 +109,8 @@ static json_t *new_message(struct measure *measure, const char *kind, enum side_
 	json_set_string(message, "kind", kind);
 	json_set_string(message, "run", measure->measurement->assignment.run_id);
 	json_set_u64(message, "pair", measure->measurement->assignment.pair);
-	json_set_string(message, "role", job_role_names[side == SIDE_INITIATOR ? ROLE_INITIATOR : ROLE_RESPONDER]);
+	json_set_string(message, "role",
+			job_role_names[side == SIDE_INITIATOR ? ROLE_INITIATOR : ROLE_RESPONDER]);
 	return message;
 }
 
@@ -121,8 +124,11 @@ static void send_message(struct measure *measure, enum side_name side, json_t *m
 		return;
 	}
 	if (!measure->options.send(measure->options.arg, to->node, message)) {
-		error_set(&failure.error, -ENOTCONN, ERROR_PEER, "no session to node \"%s\"", to->node);
-		failure.error.stage = measure->phase <= PHASE_PREPARE_SECOND ? STAGE_DISCOVER : stage_of(measure->phase);
+		error_set(&failure.error, -ENOTCONN, ERROR_PEER, "no session to node \"%s\"",
+			  to->node);
+		failure.error.stage = measure->phase <= PHASE_PREPARE_SECOND
+					      ? STAGE_DISCOVER
+					      : stage_of(measure->phase);
 		text_copy(failure.error.call, sizeof(failure.error.call),
 			  measure->phase <= PHASE_PREPARE_SECOND ? "connect" : "session");
 		side_set_failure(to, &failure);
@@ -220,8 +226,10 @@ static void begin_running(struct measure *measure)
 {
 	end_step(measure, "start_initiator");
 	measure->measurement->started_real_ns = clock_real_ns();
-	measure->measurement->accepted_to_first_post_ns = clock_mono_ns() - measure->options.accepted_mono_ns;
-	enter(measure, PHASE_RUNNING, workload_timeout_ns(&measure->measurement->assignment.workload));
+	measure->measurement->accepted_to_first_post_ns =
+		clock_mono_ns() - measure->options.accepted_mono_ns;
+	enter(measure, PHASE_RUNNING,
+	      workload_timeout_ns(&measure->measurement->assignment.workload));
 }
 
 static void prepare_second(struct measure *measure)
@@ -247,13 +255,16 @@ static void advance_forward(struct measure *measure)
 
 	if (measure->phase == PHASE_PREPARE_FIRST && measure->sides[measure->first].is_prepared) {
 		prepare_second(measure);
-	} else if (measure->phase == PHASE_PREPARE_SECOND && measure->sides[1 - measure->first].is_prepared) {
+	} else if (measure->phase == PHASE_PREPARE_SECOND &&
+		   measure->sides[1 - measure->first].is_prepared) {
 		connect_both(measure);
-	} else if (measure->phase == PHASE_CONNECT && initiator->is_connected && responder->is_connected) {
+	} else if (measure->phase == PHASE_CONNECT && initiator->is_connected &&
+		   responder->is_connected) {
 		start_responder(measure);
 	} else if (measure->phase == PHASE_START_RESPONDER && responder->is_started) {
 		start_initiator(measure);
-	} else if (measure->phase == PHASE_START_INITIATOR && (initiator->is_started || initiator->is_finished)) {
+	} else if (measure->phase == PHASE_START_INITIATOR &&
+		   (initiator->is_started || initiator->is_finished)) {
 		begin_running(measure);
 	}
 	if (measure->phase == PHASE_RUNNING && initiator->is_finished) {
@@ -267,7 +278,8 @@ static void advance_forward(struct measure *measure)
 
 static void advance(struct measure *measure)
 {
-	if (measure->phase < PHASE_RUNNING && measure->phase != PHASE_BUSY_WAIT && has_failed(measure)) {
+	if (measure->phase < PHASE_RUNNING && measure->phase != PHASE_BUSY_WAIT &&
+	    has_failed(measure)) {
 		begin_stopping(measure);
 		return;
 	}
@@ -296,8 +308,9 @@ static void deadline_passed(struct measure *measure, enum side_name late, const 
 	struct failure failure = FAILURE_INIT;
 	struct side *side = &measure->sides[late];
 
-	error_set(&failure.error, -ETIMEDOUT, ERROR_DEVICE, "node \"%s\" did not %s within %" PRIu64 " s",
-		  side->node, what, (uint64_t)((clock_mono_ns() - measure->phase_mono_ns) / SECOND_NS));
+	error_set(&failure.error, -ETIMEDOUT, ERROR_DEVICE,
+		  "node \"%s\" did not %s within %" PRIu64 " s", side->node, what,
+		  (uint64_t)((clock_mono_ns() - measure->phase_mono_ns) / SECOND_NS));
 	failure.error.stage = stage_of(measure->phase);
 	text_copy(failure.error.call, sizeof(failure.error.call), "deadline");
 	side_set_failure(side, &failure);
@@ -330,7 +343,8 @@ static void on_phase_deadline(struct measure *measure)
 		break;
 	case PHASE_CONNECT:
 		deadline_passed(measure,
-				measure->sides[SIDE_INITIATOR].is_connected ? SIDE_RESPONDER : SIDE_INITIATOR,
+				measure->sides[SIDE_INITIATOR].is_connected ? SIDE_RESPONDER
+									    : SIDE_INITIATOR,
 				"connect its queue pairs");
 		break;
 	case PHASE_START_RESPONDER:
@@ -387,7 +401,8 @@ static void on_busy(struct measure *measure, struct side *side, const json_t *me
 	if (now >= measure->busy_deadline_mono_ns) {
 		struct failure failure = FAILURE_INIT;
 
-		error_set(&failure.error, -EBUSY, ERROR_PEER, "node \"%s\" stayed busy for %llu s: %s", side->node,
+		error_set(&failure.error, -EBUSY, ERROR_PEER,
+			  "node \"%s\" stayed busy for %llu s: %s", side->node,
 			  BUSY_TIMEOUT_NS / SECOND_NS, text);
 		failure.error.stage = STAGE_RESOURCE;
 		text_copy(failure.error.call, sizeof(failure.error.call), "busy");
@@ -401,17 +416,19 @@ static void on_busy(struct measure *measure, struct side *side, const json_t *me
 			measure->sides[i].has_job = false;
 		}
 	}
-	jitter = prng_hash(measure->measurement->assignment.run_id, measure->busy_attempts++) % (retry_after_ns / 2 + 1);
+	jitter = prng_hash(measure->measurement->assignment.run_id, measure->busy_attempts++) %
+		 (retry_after_ns / 2 + 1);
 	step_add(&measure->measurement->coordination, "busy_wait", retry_after_ns + jitter, 0);
 	enter(measure, PHASE_BUSY_WAIT, retry_after_ns + jitter);
 }
 
-static void on_unreadable(struct measure *measure, struct side *side, const char *kind, const struct error *err)
+static void on_unreadable(struct measure *measure, struct side *side, const char *kind,
+			  const struct error *err)
 {
 	struct failure failure = FAILURE_INIT;
 
-	error_set(&failure.error, -EPROTO, ERROR_PEER, "node \"%s\" sent a \"%s\" that cannot be read: %s", side->node,
-		  kind, err->text);
+	error_set(&failure.error, -EPROTO, ERROR_PEER,
+		  "node \"%s\" sent a \"%s\" that cannot be read: %s", side->node, kind, err->text);
 	failure.error.stage = stage_of(measure->phase);
 	text_copy(failure.error.call, sizeof(failure.error.call), "session");
 	side_set_failure(side, &failure);
@@ -419,7 +436,8 @@ static void on_unreadable(struct measure *measure, struct side *side, const char
 	begin_stopping(measure);
 }
 
-static void dispatch(struct measure *measure, struct side *side, const char *kind, const json_t *message)
+static void dispatch(struct measure *measure, struct side *side, const char *kind,
+		     const json_t *message)
 {
 	struct error err = ERROR_INIT;
 	int r = 0;
@@ -433,7 +451,8 @@ static void dispatch(struct measure *measure, struct side *side, const char *kin
 		side->is_started = true;
 	} else if (strcmp(kind, "progress") == 0) {
 		if (side == &measure->sides[SIDE_INITIATOR] &&
-		    sample_progress_read(json_object_get(message, "progress"), &measure->progress, NULL) == 0) {
+		    sample_progress_read(json_object_get(message, "progress"), &measure->progress,
+					 NULL) == 0) {
 			measure->has_progress = true;
 		}
 	} else if (strcmp(kind, "finished") == 0) {
@@ -452,7 +471,8 @@ static void dispatch(struct measure *measure, struct side *side, const char *kin
 	}
 }
 
-void measure_message(struct measure *measure, const char *node, const char *kind, const json_t *message)
+void measure_message(struct measure *measure, const char *node, const char *kind,
+		     const json_t *message)
 {
 	const char *role = json_string_value(json_object_get(message, "role"));
 	struct side *side;
@@ -460,7 +480,8 @@ void measure_message(struct measure *measure, const char *node, const char *kind
 	if (measure->phase == PHASE_DONE || role == NULL) {
 		return;
 	}
-	side = &measure->sides[strcmp(role, job_role_names[ROLE_INITIATOR]) == 0 ? SIDE_INITIATOR : SIDE_RESPONDER];
+	side = &measure->sides[strcmp(role, job_role_names[ROLE_INITIATOR]) == 0 ? SIDE_INITIATOR
+										 : SIDE_RESPONDER];
 	if (strcmp(side->node, node) != 0) {
 		return; /* a node may speak for itself alone */
 	}
@@ -482,7 +503,8 @@ void measure_lost(struct measure *measure, const char *node, const struct error 
 		}
 		side->is_lost = true;
 		/* Once it has nothing more to tell, the session is not needed. */
-		if (measure->phase >= PHASE_STOPPING && (!side->is_start_sent || side->is_finished)) {
+		if (measure->phase >= PHASE_STOPPING &&
+		    (!side->is_start_sent || side->is_finished)) {
 			continue;
 		}
 		failure.error = *why;
@@ -490,7 +512,8 @@ void measure_lost(struct measure *measure, const char *node, const struct error 
 		failure.error.stage = stage_of(measure->phase);
 		text_copy(failure.error.call, sizeof(failure.error.call), "session");
 		if (measure->measurement->started_real_ns != 0) {
-			failure.at_ns = (uint64_t)(clock_real_ns() - measure->measurement->started_real_ns);
+			failure.at_ns =
+				(uint64_t)(clock_real_ns() - measure->measurement->started_real_ns);
 		}
 		side_set_failure(side, &failure);
 		side->is_finished = true;
@@ -532,7 +555,8 @@ struct measure *measure_new(const struct measure_options *options, struct measur
 	measure->sides[SIDE_RESPONDER].node = measurement->assignment.responder.node;
 	measure->sides[SIDE_RESPONDER].participant = &measurement->responder;
 	measure->first = strcmp(measure->sides[0].node, measure->sides[1].node) <= 0 ? 0 : 1;
-	if (sd_event_add_time(options->event, &measure->timer, CLOCK_MONOTONIC, 0, 1000, on_timer, measure) < 0) {
+	if (sd_event_add_time(options->event, &measure->timer, CLOCK_MONOTONIC, 0, 1000, on_timer,
+			      measure) < 0) {
 		abort(); /* out of memory only */
 	}
 	sd_event_source_set_enabled(measure->timer, SD_EVENT_OFF);
@@ -555,7 +579,9 @@ struct measurement *measure_measurement(struct measure *measure)
 
 const char *measure_phase(const struct measure *measure)
 {
-	if (measure->phase == PHASE_RUNNING && measure->has_progress && measure->progress.phase == PHASE_WARMUP) {
+	if (measure->phase == PHASE_RUNNING &&
+	    (measure->has_progress ? measure->progress.phase == PHASE_WARMUP
+				   : measure->measurement->assignment.workload.run.warmup_ns > 0)) {
 		return "warming up";
 	}
 	return phase_words[measure->phase];

@@ -2,13 +2,16 @@
 #pragma once
 
 /*
- * One pair of a plan, carried out: prepare both ends, connect, start, watch, stop, release, with a deadline on every wait; what both ends told
- * is put into a measurement. Never judges. Loop thread; `done` never comes from inside a call.
+ * One pair of a plan, carried out: prepare both ends, connect, start, watch, stop, release, with a
+ * deadline on every wait; what both ends told is put into a measurement. Never judges. Loop thread;
+ * `done` never comes from inside a call.
  *
- *   prepare first -> prepare second -> connect both -> start responder -> start initiator -> running -> stopping -> releasing -> done
+ *   prepare first -> prepare second -> connect both -> start responder -> start initiator ->
+ * running -> stopping -> releasing -> done
  *
- * Ends are prepared in the order of their node names, so that two coordinators that want the same two ends cannot each hold one; an end that
- * answers busy gets the other one released and is asked again.
+ * Ends are prepared in the order of their node names, so that two coordinators that want the same
+ * two ends cannot each hold one; an end that answers busy gets the other one released and is asked
+ * again.
  */
 
 #include <stdbool.h>
@@ -23,7 +26,8 @@ struct measure_options {
 	sd_event *event;
 	/* Takes the message. False when there is no way to that node. */
 	bool (*send)(void *arg, const char *node, json_t *message);
-	/* Everything is released, or given up; the measurement is complete but for its judgement. measure_free may follow at once. */
+	/* Everything is released, or given up; the measurement is complete but for its judgement.
+	 * measure_free may follow at once. */
 	void (*done)(void *arg, struct measure *measure);
 	void *arg;
 	uint64_t accepted_mono_ns; /* when the run began */
@@ -34,13 +38,15 @@ struct measure *measure_new(const struct measure_options *options, struct measur
 void measure_free(struct measure *measure);
 void measure_start(struct measure *measure);
 /* From an end; ignored if it is not about this pair. */
-void measure_message(struct measure *measure, const char *node, const char *kind, const json_t *message);
+void measure_message(struct measure *measure, const char *node, const char *kind,
+		     const json_t *message);
 /* The way to a node broke. */
 void measure_lost(struct measure *measure, const char *node, const struct error *why);
 /* Stops and releases; the initiator's failure becomes class INPUT, call "abort". */
 void measure_abort(struct measure *measure, const char *reason);
 
 struct measurement *measure_measurement(struct measure *measure);
-/* For the live line: a word for the phase ("preparing", "measuring", ...) and the initiator's latest progress. */
+/* For the live line: a word for the phase ("preparing", "measuring", ...) and the initiator's
+ * latest progress. */
 const char *measure_phase(const struct measure *measure);
 const struct progress *measure_progress(const struct measure *measure); /* NULL before the first */

@@ -25,8 +25,8 @@ void plan_free(struct plan *plan)
 
 MEMORY_CLEANUP(struct plan, plan_free)
 
-static int refuse(struct plan_pair *pair, enum error_class class, enum error_stage stage, const char *call,
-		  const char *node, const char *device)
+static int refuse(struct plan_pair *pair, enum error_class class, enum error_stage stage,
+		  const char *call, const char *node, const char *device)
 {
 	struct failure *failure = &pair->failure;
 
@@ -38,20 +38,21 @@ static int refuse(struct plan_pair *pair, enum error_class class, enum error_sta
 	return -EINVAL;
 }
 
-/* Refuses the pair with a sentence: REFUSE(pair, class, stage, call, port's node, port, format, ...). */
-#define REFUSE(pair, class, stage, call, node, device, ...)                          \
-	(error_set(&(pair)->failure.error, -EINVAL, class, __VA_ARGS__),             \
+/* Refuses the pair with a sentence: REFUSE(pair, class, stage, call, port's node, port, format,
+ * ...). */
+#define REFUSE(pair, class, stage, call, node, device, ...)              \
+	(error_set(&(pair)->failure.error, -EINVAL, class, __VA_ARGS__), \
 	 refuse(pair, class, stage, call, node, device))
 
-static int check_limit(struct plan_pair *pair, const struct endpoint *endpoint, const char *field, uint64_t value,
-		       const char *limit_name, uint64_t limit)
+static int check_limit(struct plan_pair *pair, const struct endpoint *endpoint, const char *field,
+		       uint64_t value, const char *limit_name, uint64_t limit)
 {
 	if (limit == 0 || value <= limit) {
 		return 0;
 	}
 	return REFUSE(pair, ERROR_INPUT, STAGE_RESOURCE, "limit", endpoint->node, endpoint->device,
-		      "%s: %" PRIu64 " is above %s %" PRIu64 " of %s/%s; ask for at most that", field, value,
-		      limit_name, limit, endpoint->node, endpoint->device);
+		      "%s: %" PRIu64 " is above %s %" PRIu64 " of %s/%s; ask for at most that",
+		      field, value, limit_name, limit, endpoint->node, endpoint->device);
 }
 
 static uint64_t largest_size(const struct workload *workload)
@@ -80,23 +81,26 @@ static bool has_kind(const struct workload *workload, enum operation_kind kind)
 	return false;
 }
 
-static int check_device_limits(struct plan_pair *pair, const struct endpoint *endpoint, const struct port *port)
+static int check_device_limits(struct plan_pair *pair, const struct endpoint *endpoint,
+			       const struct port *port)
 {
 	const struct workload *workload = &pair->assignment.workload;
 	const struct device_limits *limits = &port->limits;
 	int r;
 
-	if ((r = check_limit(pair, endpoint, "qp.max_send_wr", workload->qp.max_send_wr, "max_qp_wr",
-			     limits->max_qp_wr)) < 0 ||
-	    (r = check_limit(pair, endpoint, "qp.max_recv_wr", workload->qp.max_recv_wr, "max_qp_wr",
-			     limits->max_qp_wr)) < 0 ||
-	    (r = check_limit(pair, endpoint, "qp.num_qps", workload->qp.num_qps, "max_qp", limits->max_qp)) < 0 ||
-	    (r = check_limit(pair, endpoint, "workload.ops[].size", largest_size(workload), "max_msg_sz",
-			     limits->max_msg_bytes)) < 0) {
+	if ((r = check_limit(pair, endpoint, "qp.max_send_wr", workload->qp.max_send_wr,
+			     "max_qp_wr", limits->max_qp_wr)) < 0 ||
+	    (r = check_limit(pair, endpoint, "qp.max_recv_wr", workload->qp.max_recv_wr,
+			     "max_qp_wr", limits->max_qp_wr)) < 0 ||
+	    (r = check_limit(pair, endpoint, "qp.num_qps", workload->qp.num_qps, "max_qp",
+			     limits->max_qp)) < 0 ||
+	    (r = check_limit(pair, endpoint, "workload.ops[].size", largest_size(workload),
+			     "max_msg_sz", limits->max_msg_bytes)) < 0) {
 		return r;
 	}
 	if (workload->cq.size != SCHEMA_AUTO) {
-		return check_limit(pair, endpoint, "cq.size", workload->cq.size, "max_cqe", limits->max_cqe);
+		return check_limit(pair, endpoint, "cq.size", workload->cq.size, "max_cqe",
+				   limits->max_cqe);
 	}
 	return 0;
 }
@@ -115,8 +119,8 @@ static int resolve_path_mtu(struct plan_pair *pair)
 			continue;
 		}
 		if (active != 0 && *path_mtu > active) {
-			return REFUSE(pair, ERROR_INPUT, STAGE_RESOURCE, "limit", endpoints[i]->node,
-				      endpoints[i]->device,
+			return REFUSE(pair, ERROR_INPUT, STAGE_RESOURCE, "limit",
+				      endpoints[i]->node, endpoints[i]->device,
 				      "qp.path_mtu: %" PRIu64 " is above the active MTU %" PRIu64
 				      " of %s/%s; write auto, or raise the MTU of its netdev",
 				      *path_mtu, active, endpoints[i]->node, endpoints[i]->device);
@@ -146,14 +150,15 @@ static int resolve_rd_atomic(struct plan_pair *pair)
 		return 0;
 	}
 	if (*depth > both) {
-		const struct endpoint *endpoint =
-			out < in ? &pair->assignment.initiator : &pair->assignment.responder;
+		const struct endpoint *endpoint = out < in ? &pair->assignment.initiator
+							   : &pair->assignment.responder;
 
-		return REFUSE(pair, ERROR_INPUT, STAGE_RESOURCE, "limit", endpoint->node, endpoint->device,
+		return REFUSE(pair, ERROR_INPUT, STAGE_RESOURCE, "limit", endpoint->node,
+			      endpoint->device,
 			      "qp.max_rd_atomic: %" PRIu64 " is above %s %" PRIu64
 			      " of %s/%s; write auto or at most that",
-			      *depth, out < in ? "max_qp_init_rd_atom" : "max_qp_rd_atom", both, endpoint->node,
-			      endpoint->device);
+			      *depth, out < in ? "max_qp_init_rd_atom" : "max_qp_rd_atom", both,
+			      endpoint->node, endpoint->device);
 	}
 	return 0;
 }
@@ -166,7 +171,8 @@ static int resolve_gids(struct plan_pair *pair)
 	uint64_t wish_b = wish != SCHEMA_AUTO ? wish : pair->responder_port.configured_gid_index;
 	struct error err = ERROR_INIT;
 	int r = inventory_pick_gids(&pair->initiator_port, wish_a, &pair->responder_port, wish_b,
-				    &assignment->initiator.gid_index, &assignment->responder.gid_index, &err);
+				    &assignment->initiator.gid_index,
+				    &assignment->responder.gid_index, &err);
 
 	if (r < 0) {
 		pair->failure.error = err;
@@ -176,13 +182,15 @@ static int resolve_gids(struct plan_pair *pair)
 	return 0;
 }
 
-/* A ping-pong write is seen by its last byte in memory: only within one packet is that also its last to arrive. */
+/* A ping-pong write is seen by its last byte in memory: only within one packet is that also its
+ * last to arrive. */
 static int check_pingpong(struct plan_pair *pair)
 {
 	const struct workload *workload = &pair->assignment.workload;
 	const struct endpoint *endpoint = &pair->assignment.initiator;
 
-	if (workload->workload.pattern != PATTERN_PINGPONG || !has_kind(workload, OPERATION_WRITE)) {
+	if (workload->workload.pattern != PATTERN_PINGPONG ||
+	    !has_kind(workload, OPERATION_WRITE)) {
 		return 0;
 	}
 	for (size_t i = 0; i < workload->workload.op_count; i++) {
@@ -190,27 +198,30 @@ static int check_pingpong(struct plan_pair *pair)
 
 		for (size_t j = 0; op->kind == OPERATION_WRITE && j < op->size_count; j++) {
 			if (op->sizes[j].size_bytes > workload->qp.path_mtu) {
-				return REFUSE(pair, ERROR_INPUT, STAGE_RESOURCE, "limit", endpoint->node,
-					      endpoint->device,
-					      "workload.ops[%zu].size: a ping-pong write of %" PRIu64
-					      " bytes is above the path MTU %" PRIu64
-					      "; use send for larger messages, or pattern stream",
-					      i, op->sizes[j].size_bytes, workload->qp.path_mtu);
+				return REFUSE(
+					pair, ERROR_INPUT, STAGE_RESOURCE, "limit", endpoint->node,
+					endpoint->device,
+					"workload.ops[%zu].size: a ping-pong write of %" PRIu64
+					" bytes is above the path MTU %" PRIu64
+					"; use send for larger messages, or pattern stream",
+					i, op->sizes[j].size_bytes, workload->qp.path_mtu);
 			}
 		}
 	}
 	return 0;
 }
 
-static int check_port(struct plan_pair *pair, const struct endpoint *endpoint, const struct port *port)
+static int check_port(struct plan_pair *pair, const struct endpoint *endpoint,
+		      const struct port *port)
 {
 	if (port->state == PORT_STATE_ACTIVE) {
 		return 0;
 	}
-	return REFUSE(pair, ERROR_DEVICE, STAGE_DISCOVER, "device", endpoint->node, endpoint->device,
-		      "port %" PRIu64 " of %s/%s is %s, not active; check the cable, the netdev and "
-		      "`rdmatestctl devices` there",
-		      port->port_num, endpoint->node, endpoint->device, port_state_names[port->state]);
+	return REFUSE(
+		pair, ERROR_DEVICE, STAGE_DISCOVER, "device", endpoint->node, endpoint->device,
+		"port %" PRIu64 " of %s/%s is %s, not active; check the cable, the netdev and "
+		"`rdmatestctl devices` there",
+		port->port_num, endpoint->node, endpoint->device, port_state_names[port->state]);
 }
 
 static void resolve(struct plan_pair *pair)
@@ -227,8 +238,8 @@ static void resolve(struct plan_pair *pair)
 	check_pingpong(pair);
 }
 
-static struct plan_pair *add_pair(struct plan *plan, const struct plan_request *request, const struct plan_node *from,
-				  const struct plan_node *to)
+static struct plan_pair *add_pair(struct plan *plan, const struct plan_request *request,
+				  const struct plan_node *from, const struct plan_node *to)
 {
 	const struct scenario *scenario = request->scenario;
 	struct plan_pair *pair = memory_new(sizeof(*pair));
@@ -245,9 +256,9 @@ static struct plan_pair *add_pair(struct plan *plan, const struct plan_request *
 	assignment->initiator.gid_index = SCHEMA_AUTO;
 	assignment->responder.gid_index = SCHEMA_AUTO;
 	assignment->workload = scenario->workload;
-	assignment->seed = scenario->workload.workload.seed != 0 ?
-				   scenario->workload.workload.seed :
-				   prng_hash(request->run_id, plan->count);
+	assignment->seed = scenario->workload.workload.seed != 0
+				   ? scenario->workload.workload.seed
+				   : prng_hash(request->run_id, plan->count);
 	/* Travels as a JSON integer: keep it exact there. */
 	assignment->seed &= INT64_MAX;
 
@@ -284,8 +295,8 @@ static void refuse_unreachable(struct plan_pair *pair, const struct plan_node *n
 	       node->name);
 }
 
-static void refuse_no_port(struct plan_pair *pair, const struct scenario *scenario, const struct plan_node *from,
-			   const struct plan_node *to)
+static void refuse_no_port(struct plan_pair *pair, const struct scenario *scenario,
+			   const struct plan_node *from, const struct plan_node *to)
 {
 	const struct plan_node *nodes[] = { from, to };
 	const struct qp_settings *qp = &scenario->workload.qp;
@@ -297,24 +308,27 @@ static void refuse_no_port(struct plan_pair *pair, const struct scenario *scenar
 			has = has || port_is_wished(scenario, &nodes[i]->inventory->ports[j]);
 		}
 		if (!has) {
-			REFUSE(pair, ERROR_DEVICE, STAGE_DISCOVER, "device", nodes[i]->name, qp->device,
+			REFUSE(pair, ERROR_DEVICE, STAGE_DISCOVER, "device", nodes[i]->name,
+			       qp->device,
 			       "node \"%s\" has no RDMA port%s%s; check the driver module, the cable and daemon.devices there",
-			       nodes[i]->name, qp->device[0] != '\0' ? " on device " : "", qp->device);
+			       nodes[i]->name, qp->device[0] != '\0' ? " on device " : "",
+			       qp->device);
 			return;
 		}
 	}
 	REFUSE(pair, ERROR_INPUT, STAGE_DISCOVER, "device", from->name, qp->device,
-	       "nodes \"%s\" and \"%s\" have no rail in common; set daemon.devices[].rail alike on both", from->name,
-	       to->name);
+	       "nodes \"%s\" and \"%s\" have no rail in common; set daemon.devices[].rail alike on both",
+	       from->name, to->name);
 }
 
-static void add_node_pair(struct plan *plan, const struct plan_request *request, const struct plan_node *from,
-			  const struct plan_node *to)
+static void add_node_pair(struct plan *plan, const struct plan_request *request,
+			  const struct plan_node *from, const struct plan_node *to)
 {
 	size_t before = plan->count;
 
 	if (from->inventory == NULL || to->inventory == NULL) {
-		refuse_unreachable(add_pair(plan, request, from, to), from->inventory == NULL ? from : to);
+		refuse_unreachable(add_pair(plan, request, from, to),
+				   from->inventory == NULL ? from : to);
 		return;
 	}
 	for (size_t i = 0; i < from->inventory->port_count; i++) {
@@ -339,7 +353,8 @@ static void add_node_pair(struct plan *plan, const struct plan_request *request,
 	}
 }
 
-static bool is_pair(const struct scenario *scenario, const struct plan_node *from, const struct plan_node *to)
+static bool is_pair(const struct scenario *scenario, const struct plan_node *from,
+		    const struct plan_node *to)
 {
 	return strcmp(from->name, to->name) != 0 &&
 	       labels_selector_matches(&scenario->peers.from, from->name, from->labels) &&
@@ -347,14 +362,16 @@ static bool is_pair(const struct scenario *scenario, const struct plan_node *fro
 }
 
 /* An unordered pair that matches both ways is initiated by the smaller name. */
-static bool is_initiated(const struct scenario *scenario, const struct plan_node *from, const struct plan_node *to)
+static bool is_initiated(const struct scenario *scenario, const struct plan_node *from,
+			 const struct plan_node *to)
 {
-	return is_pair(scenario, from, to) && (scenario->topology.is_directed || !is_pair(scenario, to, from) ||
-					       strcmp(from->name, to->name) < 0);
+	return is_pair(scenario, from, to) &&
+	       (scenario->topology.is_directed || !is_pair(scenario, to, from) ||
+		strcmp(from->name, to->name) < 0);
 }
 
-bool plan_initiates(const struct scenario *scenario, const char *node, const struct labels *labels, const char *other,
-		    const struct labels *other_labels)
+bool plan_initiates(const struct scenario *scenario, const char *node, const struct labels *labels,
+		    const char *other, const struct labels *other_labels)
 {
 	struct plan_node from = { .name = node, .labels = labels };
 	struct plan_node to = { .name = other, .labels = other_labels };
@@ -377,23 +394,28 @@ int plan_build(const struct plan_request *request, struct plan **ret, struct err
 				continue;
 			}
 			matched++;
-			if (request->only_initiator != NULL && strcmp(request->only_initiator, from->name) != 0) {
+			if (request->only_initiator != NULL &&
+			    strcmp(request->only_initiator, from->name) != 0) {
 				continue;
 			}
-			if (plan->count >= scenario->topology.max_pairs || plan->count >= LIMIT_PAIRS) {
-				return error_set(err, -E2BIG, ERROR_INPUT,
-						 "scenario \"%s\": more than topology.max_pairs %" PRIu64
-						 " pairs; narrow peers.from and peers.to, or raise it",
-						 scenario->name, scenario->topology.max_pairs);
+			if (plan->count >= scenario->topology.max_pairs ||
+			    plan->count >= LIMIT_PAIRS) {
+				return error_set(
+					err, -E2BIG, ERROR_INPUT,
+					"scenario \"%s\": more than topology.max_pairs %" PRIu64
+					" pairs; narrow peers.from and peers.to, or raise it",
+					scenario->name, scenario->topology.max_pairs);
 			}
 			add_node_pair(plan, request, from, to);
 		}
 	}
 	if (plan->count == 0) {
-		return error_set(err, -ENOENT, ERROR_INPUT,
-				 matched > 0 ? "scenario \"%s\": none of its %zu pairs is initiated by this node" :
-					       "scenario \"%s\": peers.from and peers.to match no pair of the %zu known nodes; see `rdmatestctl peers`",
-				 scenario->name, matched > 0 ? matched : request->node_count);
+		return error_set(
+			err, -ENOENT, ERROR_INPUT,
+			matched > 0
+				? "scenario \"%s\": none of its %zu pairs is initiated by this node"
+				: "scenario \"%s\": peers.from and peers.to match no pair of the %zu known nodes; see `rdmatestctl peers`",
+			scenario->name, matched > 0 ? matched : request->node_count);
 	}
 	*ret = take(plan);
 	return 0;

@@ -13,7 +13,8 @@
 struct item {
 	struct list link;
 	struct schedule_table *table;
-	struct scenario scenario; /* a copy: what `due` is told, and what a reload is compared with */
+	struct scenario scenario; /* a copy: what `due` is told, and what a reload is compared with
+				   */
 	sd_event_source *timer;
 	uint64_t base_mono_ns; /* tick 0 without its jitter */
 	uint64_t tick;
@@ -41,7 +42,8 @@ static uint64_t hash_of(const struct item *item, uint64_t tick)
 static void arm_next(struct item *item)
 {
 	const struct schedule *schedule = &item->scenario.schedule;
-	uint64_t jitter = schedule->jitter_ns == 0 ? 0 : hash_of(item, item->tick + 1) % schedule->jitter_ns;
+	uint64_t jitter =
+		schedule->jitter_ns == 0 ? 0 : hash_of(item, item->tick + 1) % schedule->jitter_ns;
 
 	item->next_mono_ns = item->base_mono_ns + item->tick * schedule->every_ns + jitter;
 	sd_event_source_set_time(item->timer, item->next_mono_ns / 1000);
@@ -76,7 +78,8 @@ static int on_startup(sd_event_source *source, uint64_t usec, void *arg)
 	if (item->scenario.schedule.every_ns > 0) {
 		sd_event_source_disable_unref(item->timer);
 		item->timer = NULL;
-		if (sd_event_add_time(item->table->event, &item->timer, CLOCK_MONOTONIC, 0, 1000, on_tick, item) < 0) {
+		if (sd_event_add_time(item->table->event, &item->timer, CLOCK_MONOTONIC, 0, 1000,
+				      on_tick, item) < 0) {
 			abort(); /* out of memory only */
 		}
 		arm_next(item);
@@ -84,7 +87,8 @@ static int on_startup(sd_event_source *source, uint64_t usec, void *arg)
 	return 0;
 }
 
-/* The first tick lies within the first period, at a place of its own for every node and scenario. */
+/* The first tick lies within the first period, at a place of its own for every node and scenario.
+ */
 static void begin_item(struct item *item, bool is_startup)
 {
 	const struct schedule *schedule = &item->scenario.schedule;
@@ -97,14 +101,15 @@ static void begin_item(struct item *item, bool is_startup)
 	item->has_started = true;
 	if (schedule->every_ns > 0) {
 		item->base_mono_ns = now + schedule->start_delay_ns +
-				     (wants_startup ? schedule->every_ns : hash_of(item, 0) % schedule->every_ns);
+				     (wants_startup ? schedule->every_ns
+						    : hash_of(item, 0) % schedule->every_ns);
 	}
 	if (!wants_startup && schedule->every_ns == 0) {
 		return;
 	}
 	if (sd_event_add_time(item->table->event, &item->timer, CLOCK_MONOTONIC,
-			      (now + schedule->start_delay_ns) / 1000, 1000, wants_startup ? on_startup : on_tick,
-			      item) < 0) {
+			      (now + schedule->start_delay_ns) / 1000, 1000,
+			      wants_startup ? on_startup : on_tick, item) < 0) {
 		abort(); /* out of memory only */
 	}
 	if (!wants_startup) {
@@ -119,8 +124,8 @@ static void free_item(struct item *item)
 	free(item);
 }
 
-struct schedule_table *schedule_new(sd_event *event, const char *node_name, const struct schedule_events *events,
-					  void *arg)
+struct schedule_table *schedule_new(sd_event *event, const char *node_name,
+				    const struct schedule_events *events, void *arg)
 {
 	struct schedule_table *table = memory_new(sizeof(*table));
 
@@ -157,11 +162,13 @@ static struct item *find_item(const struct schedule_table *table, const char *na
 	return NULL;
 }
 
-/* Only what matters to when: a new description or size keeps the phase too, the copy is simply renewed. */
+/* Only what matters to when: a new description or size keeps the phase too, the copy is simply
+ * renewed. */
 static bool has_same_schedule(const struct scenario *a, const struct scenario *b)
 {
 	return a->schedule.on == b->schedule.on && a->schedule.every_ns == b->schedule.every_ns &&
-	       a->schedule.jitter_ns == b->schedule.jitter_ns && a->schedule.start_delay_ns == b->schedule.start_delay_ns;
+	       a->schedule.jitter_ns == b->schedule.jitter_ns &&
+	       a->schedule.start_delay_ns == b->schedule.start_delay_ns;
 }
 
 static void take_scenario(struct schedule_table *table, const struct scenario *scenario)
@@ -225,13 +232,15 @@ void schedule_stop(struct schedule_table *table)
 	}
 }
 
-uint64_t schedule_next_ns(const struct schedule_table *table, const char *scenario, uint64_t *ret_missed)
+uint64_t schedule_next_ns(const struct schedule_table *table, const char *scenario,
+			  uint64_t *ret_missed)
 {
 	const struct item *item = find_item(table, scenario);
 	uint64_t now = clock_mono_ns();
 
 	*ret_missed = item != NULL ? item->missed : 0;
-	if (item == NULL || item->scenario.schedule.every_ns == 0 || !item->has_started || item->timer == NULL) {
+	if (item == NULL || item->scenario.schedule.every_ns == 0 || !item->has_started ||
+	    item->timer == NULL) {
 		return CLOCK_NEVER;
 	}
 	if (item->next_mono_ns == 0) {

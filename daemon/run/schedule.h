@@ -2,10 +2,12 @@
 #pragma once
 
 /*
- * When this node begins runs by itself: at startup, and every so often with jitter. Pure in what it decides: the phase and the jitter of every
- * tick are hashes of node, scenario and tick number, so that a fleet spreads itself out and a restart does not bunch it up. Loop thread.
+ * When this node begins runs by itself: at startup, and every so often with jitter. Pure in what it
+ * decides: the phase and the jitter of every tick are hashes of node, scenario and tick number, so
+ * that a fleet spreads itself out and a restart does not bunch it up. Loop thread.
  *
- * A tick at which the scenario's last run still waits or goes on is missed, counted, not made up for.
+ * A tick at which the scenario's last run still waits or goes on is missed, counted, not made up
+ * for.
  */
 
 #include <stdbool.h>
@@ -22,13 +24,16 @@ struct schedule_events {
 	bool (*due)(void *arg, const struct scenario *scenario, enum run_trigger trigger);
 };
 
-struct schedule_table *schedule_new(sd_event *event, const char *node_name, const struct schedule_events *events, void *arg);
+struct schedule_table *schedule_new(sd_event *event, const char *node_name,
+				    const struct schedule_events *events, void *arg);
 void schedule_free(struct schedule_table *table);
-/* Scenarios that did not change keep their phase; startup runs happen once, at the first call after schedule_begin. */
+/* Scenarios that did not change keep their phase; startup runs happen once, at the first call after
+ * schedule_begin. */
 void schedule_configure(struct schedule_table *table, struct config *config);
 /* Devices and peers had their chance: startup runs may begin. */
 void schedule_begin(struct schedule_table *table);
 void schedule_stop(struct schedule_table *table);
 
 /* Time until the next tick of a scenario, CLOCK_NEVER when it has none; ticks missed so far. */
-uint64_t schedule_next_ns(const struct schedule_table *table, const char *scenario, uint64_t *ret_missed);
+uint64_t schedule_next_ns(const struct schedule_table *table, const char *scenario,
+			  uint64_t *ret_missed);

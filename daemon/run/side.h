@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * One end of a measurement as its coordinator sees it: how far it is, and its answers put into the participant's record. Loop thread.
+ * One end of a measurement as its coordinator sees it: how far it is, and its answers put into the
+ * participant's record. Loop thread.
  */
 
 #include <stdbool.h>

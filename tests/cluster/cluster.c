@@ -92,12 +92,12 @@ static void write_main(const struct member *member)
 
 	snprintf(key, sizeof(key), "%s/fleet.key", cluster->directory);
 	member_path(member, "admin.sock", socket, sizeof(socket));
-	text_format(&text, "version: 1\ninclude: [%s.scenarios.yaml]\ndaemon:\n  node_name: %s\n", member->name,
-		    member->name);
-	text_format(&text, "  listen: { address: %s, port: 18620 }\n",
-		    member->address);
-	text_format(&text, "  admin_socket: %s\n  key_file: %s\n  log_level: %s\n", setting(member, "admin_socket", socket),
-		    setting(member, "key_file", key), setting(member, "log_level", "error"));
+	text_format(&text, "version: 1\ninclude: [%s.scenarios.yaml]\ndaemon:\n  node_name: %s\n",
+		    member->name, member->name);
+	text_format(&text, "  listen: { address: %s, port: 18620 }\n", member->address);
+	text_format(&text, "  admin_socket: %s\n  key_file: %s\n  log_level: %s\n",
+		    setting(member, "admin_socket", socket), setting(member, "key_file", key),
+		    setting(member, "log_level", "error"));
 	if (setting(member, "limits", NULL) != NULL) {
 		text_format(&text, "  limits: %s\n", setting(member, "limits", NULL));
 	}
@@ -189,7 +189,8 @@ static void on_stopped(void *arg, int status)
 /* Any free port: what systemd would hand over. */
 static int http_socket(void)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	assert_true(fd >= 0);
@@ -277,7 +278,8 @@ static bool all_know_each_other(void *arg)
 			struct peer_status status;
 
 			peers_status(parts->peers, j, &status);
-			if (status.state != PEER_UP || status.inventory == NULL || status.inventory->port_count == 0) {
+			if (status.state != PEER_UP || status.inventory == NULL ||
+			    status.inventory->port_count == 0) {
 				return false;
 			}
 		}
@@ -325,7 +327,8 @@ static void black_hole(struct cluster *cluster, size_t index, bool is_on)
 {
 	for (size_t i = 0; i < cluster->count; i++) {
 		if (i != index && cluster->members[i].has_device) {
-			fabric_set_black_hole(world_fabric(cluster->world), cluster->members[index].device,
+			fabric_set_black_hole(world_fabric(cluster->world),
+					      cluster->members[index].device,
 					      cluster->members[i].device, is_on);
 		}
 	}
@@ -373,7 +376,8 @@ void cluster_free(struct cluster *cluster)
 	}
 	world_free(cluster->world);
 	for (size_t i = 0; i < cluster->count; i++) {
-		static const char *const names[] = { "scenarios.yaml", "rdmatestd.yaml", "admin.sock" };
+		static const char *const names[] = { "scenarios.yaml", "rdmatestd.yaml",
+						     "admin.sock" };
 
 		for (size_t j = 0; j < sizeof(names) / sizeof(names[0]); j++) {
 			member_path(&cluster->members[i], names[j], command, sizeof(command));
@@ -414,7 +418,8 @@ static bool is_done(void *arg)
 
 static const struct run *find_run(struct cluster *cluster, size_t index, const char *id)
 {
-	const struct run *run = history_find(daemon_parts(cluster->members[index].daemon)->history, id);
+	const struct run *run =
+		history_find(daemon_parts(cluster->members[index].daemon)->history, id);
 
 	assert_non_null(run);
 	return run;
@@ -464,28 +469,32 @@ static const struct findings *findings_of(const struct run *run)
 	return run->measurement_count > 0 ? &run->measurements[0]->findings : &run->findings;
 }
 
-static bool is_expected(const struct run *run, enum verdict verdict, enum error_class class, enum error_stage stage,
-			const char *call, const char *finding)
+static bool is_expected(const struct run *run, enum verdict verdict, enum error_class class,
+			enum error_stage stage, const char *call, const char *finding)
 {
-	const struct failure *failure = run->measurement_count > 0 ? &run->measurements[0]->first_error : &run->error;
+	const struct failure *failure =
+		run->measurement_count > 0 ? &run->measurements[0]->first_error : &run->error;
 	const struct findings *findings = findings_of(run);
 	char code[16] = "";
 
 	if (findings->count > 0 && findings->items[0].confidence > CONFIDENCE_POSSIBLE) {
-		snprintf(code, sizeof(code), "RDT-%04u", finding_info(findings->items[0].code)->number);
+		snprintf(code, sizeof(code), "RDT-%04u",
+			 finding_info(findings->items[0].code)->number);
 	}
-	return run->verdict == (int)verdict && failure->error.class == class && failure->error.stage == stage &&
-	       strcmp(failure->error.call, call) == 0 && strcmp(code, finding != NULL ? finding : "") == 0;
+	return run->verdict == (int)verdict && failure->error.class == class &&
+	       failure->error.stage == stage && strcmp(failure->error.call, call) == 0 &&
+	       strcmp(code, finding != NULL ? finding : "") == 0;
 }
 
-void cluster_expect(const struct run *run, enum verdict verdict, enum error_class class, enum error_stage stage,
-		    const char *call, const char *finding)
+void cluster_expect(const struct run *run, enum verdict verdict, enum error_class class,
+		    enum error_stage stage, const char *call, const char *finding)
 {
 	if (!is_expected(run, verdict, class, stage, call, finding)) {
 		_cleanup_free_ char *record = cluster_record(run);
 
 		fprintf(stderr, "%s\n", record);
-		fail_msg("expected %s, %s/%s \"%s\", %s", verdict_names[verdict], error_class_name(class),
-			 error_stage_name(stage), call, finding != NULL ? finding : "no finding");
+		fail_msg("expected %s, %s/%s \"%s\", %s", verdict_names[verdict],
+			 error_class_name(class), error_stage_name(stage), call,
+			 finding != NULL ? finding : "no finding");
 	}
 }

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Whole daemons on the fake NIC, as main.c would make them: configuration files in a directory of their own, one fleet key, a device each.
- * In a world: one thread, virtual time, deterministic by seed. Node i is "node01", "node02", ... with device "fake0", "fake1", ...
+ * Whole daemons on the fake NIC, as main.c would make them: configuration files in a directory of
+ * their own, one fleet key, a device each. In a world: one thread, virtual time, deterministic by
+ * seed. Node i is "node01", "node02", ... with device "fake0", "fake1", ...
  */
 
 #include <stdbool.h>
@@ -17,7 +18,8 @@
 
 struct cluster;
 
-/* scenarios: the text of a scenario file that every node gets ("version: 1" is put before it). No daemon runs yet. */
+/* scenarios: the text of a scenario file that every node gets ("version: 1" is put before it). No
+ * daemon runs yet. */
 struct cluster *cluster_new(uint64_t seed, size_t nodes, const char *scenarios);
 /* Stops what runs, then fails the test if anything is left: verbs objects, threads, sockets. */
 void cluster_free(struct cluster *cluster);
@@ -25,7 +27,8 @@ struct world *cluster_world(struct cluster *cluster);
 struct node *cluster_node(struct cluster *cluster, size_t index);
 const char *cluster_device(const struct cluster *cluster, size_t index);
 
-/* Replaces a line of a node's main file before it starts: key "key_file" with value "...", below daemon. */
+/* Replaces a line of a node's main file before it starts: key "key_file" with value "...", below
+ * daemon. */
 void cluster_set(struct cluster *cluster, size_t index, const char *key, const char *value);
 void cluster_set_protocol(struct cluster *cluster, size_t index, unsigned protocol);
 /* Another scenario file for one node. */
@@ -40,7 +43,8 @@ struct daemon *cluster_daemon(struct cluster *cluster, size_t index);
 /* SIGTERM: begins to stop; cluster_wait_stopped lets it end, and frees it. */
 void cluster_stop(struct cluster *cluster, size_t index);
 void cluster_wait_stopped(struct cluster *cluster, size_t index);
-/* kill -9, as others see it: connections reset, queue pairs silent, nothing moves there any more. */
+/* kill -9, as others see it: connections reset, queue pairs silent, nothing moves there any more.
+ */
 void cluster_kill(struct cluster *cluster, size_t index);
 /* Clears the dead one away and starts a fresh daemon in its place. */
 void cluster_restart(struct cluster *cluster, size_t index);
@@ -54,6 +58,7 @@ void cluster_wait_phase(struct cluster *cluster, size_t index, const char *id, c
 /* The record as the API gives it; caller frees. */
 char *cluster_record(const struct run *run);
 
-/* Fails the test with the whole record unless it is so. finding: "RDT-0101", expected first; NULL: no finding above `possible`. */
-void cluster_expect(const struct run *run, enum verdict verdict, enum error_class class, enum error_stage stage,
-		    const char *call, const char *finding);
+/* Fails the test with the whole record unless it is so. finding: "RDT-0101", expected first; NULL:
+ * no finding above `possible`. */
+void cluster_expect(const struct run *run, enum verdict verdict, enum error_class class,
+		    enum error_stage stage, const char *call, const char *finding);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/* What goes wrong around a run, one row each: its exact record, then proof that the next run passes with nothing touched in between. */
+/* What goes wrong around a run, one row each: its exact record, then proof that the next run passes
+ * with nothing touched in between. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +46,8 @@ static const char scenarios[] =
 	"    workload: { pattern: stream, load: { outstanding: 64 }, ops: [{ op: write, size: 4KiB }] }\n"
 	"    run: { warmup: 0s, iterations: 128 }\n";
 
-/* Half a millisecond one way: twenty seconds of traffic are then a matter of thousands of operations, not of millions. */
+/* Half a millisecond one way: twenty seconds of traffic are then a matter of thousands of
+ * operations, not of millions. */
 static struct cluster *new_pair(void)
 {
 	struct cluster *cluster = cluster_new(11, 2, scenarios);
@@ -57,8 +59,8 @@ static struct cluster *new_pair(void)
 
 static void expect_pass(struct cluster *cluster, size_t index, const char *scenario)
 {
-	cluster_expect(cluster_wait_run(cluster, index, cluster_run(cluster, index, scenario)), VERDICT_PASS, ERROR_NONE,
-		       STAGE_NONE, "", NULL);
+	cluster_expect(cluster_wait_run(cluster, index, cluster_run(cluster, index, scenario)),
+		       VERDICT_PASS, ERROR_NONE, STAGE_NONE, "", NULL);
 }
 
 struct peer_wait {
@@ -133,7 +135,8 @@ static void kill_of_the_coordinator_frees_the_responder_within_ten_seconds(void 
 	cluster_wait_phase(cluster, 0, id, "measuring");
 	assert_false(is_idle(cluster_daemon(cluster, 1)));
 	cluster_kill(cluster, 0);
-	assert_true(world_run_until(cluster_world(cluster), is_idle, cluster_daemon(cluster, 1), 10 * SECOND_NS));
+	assert_true(world_run_until(cluster_world(cluster), is_idle, cluster_daemon(cluster, 1),
+				    10 * SECOND_NS));
 	cluster_restart(cluster, 0);
 	wait_peer(cluster, 0, PEER_UP);
 	world_run(cluster_world(cluster), 3 * SECOND_NS);
@@ -153,7 +156,8 @@ static void a_silent_management_network_ends_the_run_on_both_sides(void **state)
 	world_cut(cluster_world(cluster), cluster_node(cluster, 1), NULL, WORLD_SILENT);
 	run = cluster_wait_run(cluster, 0, id);
 	cluster_expect(run, VERDICT_INCONCLUSIVE, ERROR_PEER, STAGE_RUN, "session", "RDT-0101");
-	assert_true(world_run_until(cluster_world(cluster), is_idle, cluster_daemon(cluster, 1), 10 * SECOND_NS));
+	assert_true(world_run_until(cluster_world(cluster), is_idle, cluster_daemon(cluster, 1),
+				    10 * SECOND_NS));
 	world_cut(cluster_world(cluster), cluster_node(cluster, 1), NULL, WORLD_WHOLE);
 	wait_peer(cluster, 0, PEER_UP);
 	expect_pass(cluster, 0, "short");
@@ -166,8 +170,8 @@ static void a_peer_that_is_not_there_is_said_and_the_run_passes_once_it_is(void 
 
 	cluster_start(cluster, 0);
 	world_run(cluster_world(cluster), 5 * SECOND_NS);
-	cluster_expect(cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "short")), VERDICT_INCONCLUSIVE, ERROR_PEER,
-		       STAGE_DISCOVER, "connect", "RDT-0102");
+	cluster_expect(cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "short")),
+		       VERDICT_INCONCLUSIVE, ERROR_PEER, STAGE_DISCOVER, "connect", "RDT-0102");
 	cluster_start(cluster, 1);
 	wait_peer(cluster, 0, PEER_UP);
 	world_run(cluster_world(cluster), 3 * SECOND_NS);
@@ -187,8 +191,8 @@ static void another_fleet_key_is_named_as_such(void **state)
 	cluster_start(cluster, 0);
 	cluster_start(cluster, 1);
 	world_run(cluster_world(cluster), 10 * SECOND_NS);
-	cluster_expect(cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "short")), VERDICT_ERROR, ERROR_PEER,
-		       STAGE_DISCOVER, "tls", "RDT-0103");
+	cluster_expect(cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "short")),
+		       VERDICT_ERROR, ERROR_PEER, STAGE_DISCOVER, "tls", "RDT-0103");
 	/* Neither of them takes part in anything of the other's. */
 	assert_int_equal(guest_count(daemon_parts(cluster_daemon(cluster, 0))->guests), 0);
 	assert_int_equal(guest_count(daemon_parts(cluster_daemon(cluster, 1))->guests), 0);
@@ -204,8 +208,8 @@ static void another_protocol_version_is_named_as_such(void **state)
 	cluster_start(cluster, 0);
 	cluster_start(cluster, 1);
 	world_run(cluster_world(cluster), 10 * SECOND_NS);
-	cluster_expect(cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "short")), VERDICT_ERROR, ERROR_PEER,
-		       STAGE_DISCOVER, "hello", "RDT-0104");
+	cluster_expect(cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "short")),
+		       VERDICT_ERROR, ERROR_PEER, STAGE_DISCOVER, "hello", "RDT-0104");
 	cluster_free(cluster);
 }
 
@@ -231,11 +235,13 @@ static void a_device_that_appears_later_is_used_without_a_restart(void **state)
 	cluster_start(cluster, 1);
 	wait_peer(cluster, 0, PEER_UP);
 	world_run(cluster_world(cluster), 3 * SECOND_NS);
-	cluster_expect(cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "short")), VERDICT_ERROR, ERROR_DEVICE,
-		       STAGE_DISCOVER, "device", "RDT-0106");
+	cluster_expect(cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "short")),
+		       VERDICT_ERROR, ERROR_DEVICE, STAGE_DISCOVER, "device", "RDT-0106");
 	cluster_set_device(cluster, 1, true);
-	assert_true(world_run_until(cluster_world(cluster), has_port, cluster_daemon(cluster, 1), 10 * SECOND_NS));
-	assert_true(world_run_until(cluster_world(cluster), peer_has_port, cluster_daemon(cluster, 0), 10 * SECOND_NS));
+	assert_true(world_run_until(cluster_world(cluster), has_port, cluster_daemon(cluster, 1),
+				    10 * SECOND_NS));
+	assert_true(world_run_until(cluster_world(cluster), peer_has_port,
+				    cluster_daemon(cluster, 0), 10 * SECOND_NS));
 	expect_pass(cluster, 0, "short");
 	cluster_free(cluster);
 }
@@ -248,7 +254,8 @@ static void above_a_device_limit_is_refused_before_anything_is_made(void **state
 	cluster_start_all(cluster);
 	run = cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "deep"));
 	cluster_expect(run, VERDICT_ERROR, ERROR_INPUT, STAGE_RESOURCE, "limit", "RDT-0110");
-	assert_non_null(strstr(run->measurements[0]->first_error.error.text, "32000 is above max_qp_wr 16384"));
+	assert_non_null(strstr(run->measurements[0]->first_error.error.text,
+			       "32000 is above max_qp_wr 16384"));
 	assert_int_equal(run->measurements[0]->initiator.steps.count, 0);
 	expect_pass(cluster, 0, "short");
 	cluster_free(cluster);
@@ -297,7 +304,8 @@ static void a_run_of_the_other_node_waits_for_a_busy_end(void **state)
 	text_copy(id, sizeof(id), cluster_run(cluster, 0, "long"));
 	cluster_wait_phase(cluster, 0, id, "measuring");
 	expect_pass(cluster, 1, "short");
-	cluster_expect(cluster_wait_run(cluster, 0, id), VERDICT_PASS, ERROR_NONE, STAGE_NONE, "", NULL);
+	cluster_expect(cluster_wait_run(cluster, 0, id), VERDICT_PASS, ERROR_NONE, STAGE_NONE, "",
+		       NULL);
 	cluster_free(cluster);
 }
 
@@ -337,7 +345,8 @@ static void a_broken_configuration_at_reload_changes_nothing(void **state)
 	struct reload_wait wait;
 
 	cluster_start_all(cluster);
-	cluster_write_scenarios(cluster, 0, "scenarios: [{ name: x, workload: { pattern: pingpongg } }]\n");
+	cluster_write_scenarios(cluster, 0,
+				"scenarios: [{ name: x, workload: { pattern: pingpongg } }]\n");
 	reload(cluster, 0, &wait);
 	assert_false(wait.is_ok);
 	assert_non_null(strstr(wait.problems, "node01.scenarios.yaml:2:"));
@@ -346,9 +355,10 @@ static void a_broken_configuration_at_reload_changes_nothing(void **state)
 	assert_int_equal(daemon_parts(cluster_daemon(cluster, 0))->config->generation, 1);
 	expect_pass(cluster, 0, "short");
 
-	cluster_write_scenarios(cluster, 0,
-				"scenarios:\n  - name: renamed\n    workload: { pattern: pingpong, ops: [{ op: send, size: 8B }] }\n"
-				"    run: { warmup: 0s, iterations: 10 }\n");
+	cluster_write_scenarios(
+		cluster, 0,
+		"scenarios:\n  - name: renamed\n    workload: { pattern: pingpong, ops: [{ op: send, size: 8B }] }\n"
+		"    run: { warmup: 0s, iterations: 10 }\n");
 	reload(cluster, 0, &wait);
 	assert_true(wait.is_ok);
 	assert_int_equal(daemon_parts(cluster_daemon(cluster, 0))->config->generation, 2);
@@ -369,7 +379,8 @@ static void a_run_goes_on_with_the_scenario_it_began_with_when_a_reload_removes_
 	cluster_write_scenarios(cluster, 0, "scenarios: []\n");
 	reload(cluster, 0, &wait);
 	assert_true(wait.is_ok);
-	cluster_expect(cluster_wait_run(cluster, 0, id), VERDICT_PASS, ERROR_NONE, STAGE_NONE, "", NULL);
+	cluster_expect(cluster_wait_run(cluster, 0, id), VERDICT_PASS, ERROR_NONE, STAGE_NONE, "",
+		       NULL);
 	cluster_free(cluster);
 }
 
@@ -387,7 +398,8 @@ static void sigterm_of_the_coordinator_ends_its_run_with_a_record(void **state)
 	cluster_expect(run, VERDICT_INCONCLUSIVE, ERROR_INPUT, STAGE_RUN, "abort", "RDT-0116");
 	assert_true(run->measurements[0]->initiator.has_totals);
 	cluster_wait_stopped(cluster, 0);
-	assert_true(world_run_until(cluster_world(cluster), is_idle, cluster_daemon(cluster, 1), 10 * SECOND_NS));
+	assert_true(world_run_until(cluster_world(cluster), is_idle, cluster_daemon(cluster, 1),
+				    10 * SECOND_NS));
 	cluster_free(cluster);
 }
 
@@ -428,10 +440,10 @@ static void cancelling_ends_a_run_that_goes_on_and_one_that_waits(void **state)
 	assert_int_equal(coordinator_cancel(coordinator, ids[1], "not wanted"), 0);
 	assert_int_equal(coordinator_cancel(coordinator, ids[0], "not wanted"), 0);
 	world_enter(before);
-	cluster_expect(cluster_wait_run(cluster, 0, ids[0]), VERDICT_INCONCLUSIVE, ERROR_INPUT, STAGE_RUN, "abort",
-		       "RDT-0116");
-	cluster_expect(cluster_wait_run(cluster, 0, ids[1]), VERDICT_INCONCLUSIVE, ERROR_INPUT, STAGE_RUN, "abort",
-		       "RDT-0116");
+	cluster_expect(cluster_wait_run(cluster, 0, ids[0]), VERDICT_INCONCLUSIVE, ERROR_INPUT,
+		       STAGE_RUN, "abort", "RDT-0116");
+	cluster_expect(cluster_wait_run(cluster, 0, ids[1]), VERDICT_INCONCLUSIVE, ERROR_INPUT,
+		       STAGE_RUN, "abort", "RDT-0116");
 	expect_pass(cluster, 0, "short");
 	cluster_free(cluster);
 }
@@ -446,8 +458,10 @@ static void a_black_hole_between_two_living_daemons_is_a_failure_of_the_path(voi
 	text_copy(id, sizeof(id), cluster_run(cluster, 0, "long"));
 	cluster_wait_phase(cluster, 0, id, "measuring");
 	fabric_set_black_hole(fabric, cluster_device(cluster, 0), cluster_device(cluster, 1), true);
-	cluster_expect(cluster_wait_run(cluster, 0, id), VERDICT_FAIL, ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", "RDT-0107");
-	fabric_set_black_hole(fabric, cluster_device(cluster, 0), cluster_device(cluster, 1), false);
+	cluster_expect(cluster_wait_run(cluster, 0, id), VERDICT_FAIL, ERROR_DEVICE, STAGE_RUN,
+		       "ibv_poll_cq", "RDT-0107");
+	fabric_set_black_hole(fabric, cluster_device(cluster, 0), cluster_device(cluster, 1),
+			      false);
 	expect_pass(cluster, 0, "short");
 	cluster_free(cluster);
 }
@@ -483,7 +497,8 @@ int main(void)
 		cmocka_unit_test(a_second_run_waits_for_the_first),
 		cmocka_unit_test(a_run_of_the_other_node_waits_for_a_busy_end),
 		cmocka_unit_test(a_broken_configuration_at_reload_changes_nothing),
-		cmocka_unit_test(a_run_goes_on_with_the_scenario_it_began_with_when_a_reload_removes_it),
+		cmocka_unit_test(
+			a_run_goes_on_with_the_scenario_it_began_with_when_a_reload_removes_it),
 		cmocka_unit_test(sigterm_of_the_coordinator_ends_its_run_with_a_record),
 		cmocka_unit_test(sigterm_of_the_responder_is_a_lost_daemon),
 		cmocka_unit_test(cancelling_ends_a_run_that_goes_on_and_one_that_waits),

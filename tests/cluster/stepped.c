@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/* Sixteen daemons in one process under virtual time: what they find is decided by the seed alone. */
+/* Sixteen daemons in one process under virtual time: what they find is decided by the seed alone.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,7 +67,8 @@ static void expect_same(const char *a, const char *b)
 	if (a[same] != b[same]) {
 		size_t from = same > 200 ? same - 200 : 0;
 
-		fail_msg("the records part at byte %zu: ...%.300s... and ...%.300s...", same, a + from, b + from);
+		fail_msg("the records part at byte %zu: ...%.300s... and ...%.300s...", same,
+			 a + from, b + from);
 	}
 }
 
@@ -96,7 +98,8 @@ static void a_ping_pong_measures_the_latency_of_the_fabric(void **state)
 	for (size_t i = 0; i < totals->class_count; i++) {
 		const struct class_totals *class = &totals->classes[i];
 		uint64_t p50 = histogram_percentile_ns(&class->latency, 500000);
-		/* One way for half a round trip, both ways for a read; sending and answering cost under a microsecond each. */
+		/* One way for half a round trip, both ways for a read; sending and answering cost
+		 * under a microsecond each. */
 		uint64_t expected = class->class.kind == OPERATION_READ ? 10000 : 5000;
 
 		assert_true(class->completed > 100);
@@ -107,12 +110,13 @@ static void a_ping_pong_measures_the_latency_of_the_fabric(void **state)
 
 static void three_parties_measure_between_two_that_did_not_ask(void **state)
 {
-	struct cluster *cluster = cluster_new(3, 3,
-					      "scenarios:\n"
-					      "  - name: others\n"
-					      "    peers: { from: name=node02, to: name=node03 }\n"
-					      "    workload: { pattern: stream, ops: [{ op: send, size: 64B }] }\n"
-					      "    run: { warmup: 0s, iterations: 100 }\n");
+	struct cluster *cluster =
+		cluster_new(3, 3,
+			    "scenarios:\n"
+			    "  - name: others\n"
+			    "    peers: { from: name=node02, to: name=node03 }\n"
+			    "    workload: { pattern: stream, ops: [{ op: send, size: 64B }] }\n"
+			    "    run: { warmup: 0s, iterations: 100 }\n");
 	const struct run *run;
 
 	cluster_start_all(cluster);
@@ -133,13 +137,14 @@ static bool has_run_for_a_day(void *arg)
 
 static void a_day_of_heartbeats_keeps_its_rhythm(void **state)
 {
-	struct cluster *cluster = cluster_new(5, 2,
-					      "scenarios:\n"
-					      "  - name: beat\n"
-					      "    schedule: { every: 10m, jitter: 1m }\n"
-					      "    workload: { pattern: pingpong, ops: [{ op: write, size: 8B }] }\n"
-					      "    run: { warmup: 0s, iterations: 20 }\n"
-					      "    expect: [errors == 0]\n");
+	struct cluster *cluster =
+		cluster_new(5, 2,
+			    "scenarios:\n"
+			    "  - name: beat\n"
+			    "    schedule: { every: 10m, jitter: 1m }\n"
+			    "    workload: { pattern: pingpong, ops: [{ op: write, size: 8B }] }\n"
+			    "    run: { warmup: 0s, iterations: 20 }\n"
+			    "    expect: [errors == 0]\n");
 	const struct history *history;
 	size_t passed = 0;
 

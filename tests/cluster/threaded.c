@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Four daemons in one process with real threads and real time, for the thread sanitizer: each loop on a thread of its own, workers that poll,
- * setup pools, reloads while traffic runs. What they measure is not looked at, only that everything ends well.
+ * Four daemons in one process with real threads and real time, for the thread sanitizer: each loop
+ * on a thread of its own, workers that poll, setup pools, reloads while traffic runs. What they
+ * measure is not looked at, only that everything ends well.
  */
 
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <setjmp.h>
-#include <stdatomic.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -84,7 +85,8 @@ static void write_file(const char *path, const char *text)
 
 static int any_socket(uint16_t *ret_port)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t size = sizeof(address);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -100,13 +102,15 @@ static void write_config(struct member *member)
 {
 	_cleanup_text_ struct text text = TEXT_INIT;
 
-	text_format(&text,
-		    "version: 1\ninclude: [scenarios.yaml]\ndaemon:\n  node_name: node%zu\n  log_level: error\n"
-		    "  listen: { address: 127.0.0.1, port: %u }\n  admin_socket: %s\n  key_file: %s/fleet.key\n"
-		    "  devices: [{ name: fake%zu }]\npeers:\n",
-		    member->index, member->port, member->socket, directory, member->index);
+	text_format(
+		&text,
+		"version: 1\ninclude: [scenarios.yaml]\ndaemon:\n  node_name: node%zu\n  log_level: error\n"
+		"  listen: { address: 127.0.0.1, port: %u }\n  admin_socket: %s\n  key_file: %s/fleet.key\n"
+		"  devices: [{ name: fake%zu }]\npeers:\n",
+		member->index, member->port, member->socket, directory, member->index);
 	for (size_t i = 0; i < DAEMONS; i++) {
-		text_format(&text, "  - { name: node%zu, address: \"127.0.0.1:%u\" }\n", i, members[i].port);
+		text_format(&text, "  - { name: node%zu, address: \"127.0.0.1:%u\" }\n", i,
+			    members[i].port);
 	}
 	write_file(member->path, text.data);
 }
@@ -130,7 +134,8 @@ static void count_runs(struct member *member)
 
 		member->done += run->state == RUN_DONE;
 		member->passed += run->verdict == VERDICT_PASS;
-		if (run->state == RUN_DONE && run->verdict != VERDICT_PASS && member->first_bad[0] == '\0') {
+		if (run->state == RUN_DONE && run->verdict != VERDICT_PASS &&
+		    member->first_bad[0] == '\0') {
 			_cleanup_text_ struct text text = TEXT_INIT;
 			_cleanup_json_ json_t *json = run_write_summary(run);
 
@@ -146,7 +151,8 @@ static bool peers_are_up(const struct parts *parts)
 		struct peer_status status;
 
 		peers_status(parts->peers, i, &status);
-		if (status.state != PEER_UP || status.inventory == NULL || status.inventory->port_count == 0) {
+		if (status.state != PEER_UP || status.inventory == NULL ||
+		    status.inventory->port_count == 0) {
 			return false;
 		}
 	}
@@ -174,13 +180,16 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 		return 0;
 	}
 	if (member->begun < RUNS && peers_are_up(parts)) {
-		assert_int_equal(daemon_run(member->daemon, member->begun++ % 2 == 0 ? "ping" : "stream", id, NULL), 0);
+		assert_int_equal(daemon_run(member->daemon,
+					    member->begun++ % 2 == 0 ? "ping" : "stream", id, NULL),
+				 0);
 	}
 	if (member->begun > 0 && member->reloads < 3 && !member->is_reloading) {
 		member->is_reloading = true;
 		daemon_reload(member->daemon, on_reloaded, member);
 	}
-	/* The last to end keeps the others waiting for nothing: each goes on serving until all had the time. */
+	/* The last to end keeps the others waiting for nothing: each goes on serving until all had
+	 * the time. */
 	if (member->done == RUNS && member->reloads >= 3) {
 		static atomic_uint ended;
 		static __thread bool is_counted;
@@ -227,7 +236,8 @@ static void *run_member(void *arg)
 	}
 	config_unref(options.config);
 	member->deadline_mono_ns = clock_mono_ns() + PATIENCE_NS;
-	assert_true(sd_event_add_time(member->event, &member->timer, CLOCK_MONOTONIC, 0, 1000, on_timer, member) >= 0);
+	assert_true(sd_event_add_time(member->event, &member->timer, CLOCK_MONOTONIC, 0, 1000,
+				      on_timer, member) >= 0);
 	assert_true(sd_event_loop(member->event) >= 0);
 	sd_event_source_disable_unref(member->timer);
 	daemon_free(member->daemon);
@@ -269,13 +279,15 @@ static void four_daemons_measure_each_other_at_once(void **state)
 		members[i].index = i;
 		close(any_socket(&members[i].port));
 		snprintf(members[i].path, sizeof(members[i].path), "%s/node%zu.yaml", directory, i);
-		snprintf(members[i].socket, sizeof(members[i].socket), "%s/node%zu.sock", directory, i);
+		snprintf(members[i].socket, sizeof(members[i].socket), "%s/node%zu.sock", directory,
+			 i);
 	}
 	for (size_t i = 0; i < DAEMONS; i++) {
 		write_config(&members[i]);
 	}
 	for (size_t i = 0; i < DAEMONS; i++) {
-		assert_int_equal(pthread_create(&members[i].thread, NULL, run_member, &members[i]), 0);
+		assert_int_equal(pthread_create(&members[i].thread, NULL, run_member, &members[i]),
+				 0);
 	}
 	for (size_t i = 0; i < DAEMONS; i++) {
 		assert_int_equal(pthread_join(members[i].thread, NULL), 0);

@@ -131,7 +131,7 @@ void cq_push(struct fake_cq *cq, const struct cqe *cqe, bool is_solicited)
 		overrun(cq);
 		return;
 	}
-	cq->object.context->device->fabric->activity++;
+	nic_touch(cq->object.context->device);
 	cq->ring[cq->tail++ % (uint64_t)cq->ib.cqe] = *cqe;
 	if (cqe->wc.status != IBV_WC_SUCCESS) {
 		is_solicited = true;

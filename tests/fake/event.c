@@ -35,7 +35,7 @@ void async_raise(struct fake_context *context, const struct ibv_async_event *eve
 {
 	struct async_item *item = nic_alloc(1, sizeof(*item));
 
-	context->device->fabric->activity++;
+	nic_touch(context->device);
 	item->event = *event;
 	list_append(&context->events, &item->link);
 	add_token(context->verbs.context.async_fd);

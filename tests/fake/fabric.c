@@ -187,12 +187,28 @@ void fabric_run(struct fabric *fabric)
 	nic_unlock(fabric);
 }
 
-uint64_t fabric_activity(struct fabric *fabric)
+bool fabric_touched(struct fabric *fabric, void (*touched)(void *arg, const char *host), void *arg)
 {
 	pthread_mutex_lock(&fabric->lock);
-	uint64_t activity = fabric->activity;
+	bool is_touched = fabric->is_touched;
+	fabric->is_touched = false;
+	for (unsigned i = 0; is_touched && i < fabric->device_count; i++) {
+		struct fabric_device *device = fabric->devices[i];
+		if (device->is_touched) {
+			device->is_touched = false;
+			touched(arg, device->host);
+		}
+	}
 	pthread_mutex_unlock(&fabric->lock);
-	return activity;
+	return is_touched;
+}
+
+bool fabric_is_touched(struct fabric *fabric)
+{
+	pthread_mutex_lock(&fabric->lock);
+	bool is_touched = fabric->is_touched;
+	pthread_mutex_unlock(&fabric->lock);
+	return is_touched;
 }
 
 uint64_t fabric_next_ns(struct fabric *fabric)

@@ -169,9 +169,13 @@ uint64_t fabric_spent_ns(struct fabric *fabric);
 
 /* Runs all events that are due. */
 void fabric_run(struct fabric *fabric);
-/* Grows whenever a program could notice something: a completion, bytes in memory, a readable
- * descriptor. */
-uint64_t fabric_activity(struct fabric *fabric);
+/*
+ * Calls touched(arg, host) for each device on which since the last call something happened that a
+ * program could notice: a completion, bytes in memory, a readable descriptor. host: the device's,
+ * or NULL. True if there was one.
+ */
+bool fabric_touched(struct fabric *fabric, void (*touched)(void *arg, const char *host), void *arg);
+bool fabric_is_touched(struct fabric *fabric);
 /* When the earliest pending event is due; UINT64_MAX: nothing will happen by itself. */
 uint64_t fabric_next_ns(struct fabric *fabric);
 /* Of the fake clock, the only one read here; the same for all nodes whatever their offsets. */

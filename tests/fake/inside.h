@@ -32,6 +32,7 @@ struct node {
 	struct node_timer timers[NODE_TIMERS_MAX];
 	unsigned timer_count;
 	uint16_t next_port;
+	uint64_t news; /* grows when its busy-polling threads may find something */
 	bool is_frozen;
 	bool is_dirty; /* its loop may have something to do */
 };

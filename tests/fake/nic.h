@@ -93,6 +93,7 @@ struct fabric_device {
 	bool has_fault[FABRIC_VERBS];
 	unsigned fault_version[FABRIC_VERBS]; /* changes when it is set or cleared */
 	struct fabric_counters counters;
+	bool is_touched; /* something happened on it that a program could notice */
 };
 
 struct fabric {
@@ -116,7 +117,7 @@ struct fabric {
 	void (*pass_time)(void *arg, uint64_t ns);
 	void *pass_time_arg;
 	uint64_t spent_ns;
-	uint64_t activity;
+	bool is_touched; /* a device is */
 
 	pthread_t pump;
 	bool is_pumping;
@@ -357,6 +358,13 @@ void nic_run_due(struct fabric *fabric, uint64_t now_ns);
 struct event *nic_event(struct fabric *fabric, uint64_t at_ns,
 			void (*run)(struct fabric *fabric, struct event *event));
 uint64_t nic_random(struct fabric *fabric);
+/* Something happened on it that a program could notice. */
+static inline void nic_touch(struct fabric_device *device)
+{
+	device->is_touched = true;
+	device->fabric->is_touched = true;
+}
+
 /* A present device with that GID, or NULL. */
 struct fabric_device *nic_find_gid(struct fabric *fabric, const union ibv_gid *gid);
 

@@ -277,7 +277,7 @@ static bool take_read(struct fake_qp *qp, struct send_wqe *wqe, const struct fli
 		requester_fail(qp, status);
 		return false;
 	}
-	qp->device->fabric->activity++;
+	nic_touch(qp->device);
 	copy_pieces(requester_pieces(qp, qp->sq_head, NULL), from, (struct pieces){ &remote, 1 },
 		    from, to - from);
 	return true;

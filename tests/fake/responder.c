@@ -275,7 +275,7 @@ static void copy_in(struct fake_qp *qp, const struct fake_qp *src, uint64_t posi
 
 	to = to > wqe->length ? wqe->length : to;
 	if (to > from) {
-		qp->device->fabric->activity++;
+		nic_touch(qp->device);
 		copy_pieces(opcode_is_send(wqe->opcode) ? qp_recv_pieces(qp)
 							: (struct pieces){ &remote, 1 },
 			    from, requester_pieces(src, position, &scratch), from, to - from);
@@ -363,7 +363,7 @@ static void serve_atomic(struct fake_qp *qp, const struct send_wqe *wqe,
 		return;
 	}
 	struct atomic_memory *memory = &qp->atomics[qp->atomic_next++ % qp->atomic_size];
-	qp->device->fabric->activity++;
+	nic_touch(qp->device);
 	*memory = (struct atomic_memory){ flight->psn, true, do_atomic(wqe) };
 	qp->expected_psn = psn_add(qp->expected_psn, 1);
 	owe(qp, &(struct response){

@@ -50,6 +50,7 @@ struct fiber {
 	void *arg;
 	struct thread_next next; /* what its last step wanted; until_mono_ns on the node's clock */
 	bool is_woken;
+	uint64_t seen_news; /* node->news before its last step */
 	bool is_running;
 	bool is_hot; /* busy-polls: stepped without a switch, it never blocks */
 	uint64_t asleep_until_ns; /* in a slow verb; 0: not */
@@ -182,11 +183,13 @@ static unsigned fiber_run(struct fiber *fiber)
 	bool was_hot = fiber->is_hot;
 
 	if (fiber->is_running || (fiber->asleep_until_ns > 0 && !is_due) ||
-	    (fiber->asleep_until_ns == 0 && fiber->next.want != THREAD_POLL && !is_due)) {
+	    (fiber->asleep_until_ns == 0 && fiber->next.want != THREAD_POLL && !is_due) ||
+	    (was_hot && !is_due && fiber->seen_news == fiber->node->news)) {
 		return 0;
 	}
 	struct node *before = inside_enter(fiber->node);
 	fiber->asleep_until_ns = 0;
+	fiber->seen_news = fiber->node->news;
 	fiber->is_woken = false;
 	fiber->is_running = true;
 	if (fiber->is_hot) {
@@ -203,7 +206,10 @@ static unsigned fiber_run(struct fiber *fiber)
 			list_append(&hot_fibers, &fiber->hot_link);
 		}
 	}
-	must_look |= !was_hot || !fiber->is_hot;
+	if (!was_hot || !fiber->is_hot) {
+		must_look = true;
+		fiber->node->news++;
+	}
 	fiber->is_running = false;
 	inside_enter(before);
 	if (!is_due && fiber->next.want != THREAD_AGAIN && fiber->next.want != THREAD_DONE) {

@@ -220,7 +220,7 @@ static void take_uc(struct fake_qp *qp, const struct flight *flight)
 	}
 	bytes = bytes > payload->bytes ? payload->bytes : bytes;
 	if (bytes > 0) {
-		qp->device->fabric->activity++;
+		nic_touch(qp->device);
 		copy_pieces(is_send ? qp_recv_pieces(qp) : (struct pieces){ &remote, 1 },
 			    payload->offset, (struct pieces){ &data, 1 }, 0, bytes);
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The fake libibverbs: device list, open, close, queries. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -139,7 +140,7 @@ static void fill_device(const struct fabric_device *device, struct ibv_device_at
 	const struct fabric_device_config *config = &device->config;
 
 	memset(attr, 0, sizeof(*attr));
-	strcpy(attr->fw_ver, "1.0.fake");
+	snprintf(attr->fw_ver, sizeof(attr->fw_ver), "1.0.fake");
 	attr->node_guid = htobe64(VERBS_GUID_PREFIX | device->index);
 	attr->sys_image_guid = attr->node_guid;
 	attr->max_mr_size = config->max_mr_size_bytes;

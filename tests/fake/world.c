@@ -287,6 +287,7 @@ struct node *world_enter(struct node *node)
 
 	/* what is done there may be for its loop to go on with */
 	if (node != NULL) {
+		node->news++;
 		node->is_dirty = true;
 		node->world->has_dirty = true;
 	}
@@ -388,6 +389,7 @@ static bool turn_loop(struct node *node)
 			node->timers[i].at_ns = UINT64_MAX;
 		}
 	}
+	node->news += turns > 0;
 	inside_enter(NULL);
 	world->steps += turns;
 	return turns > 0;
@@ -417,12 +419,25 @@ static bool turn_loops(struct world *world)
 	return has_done;
 }
 
+static void tell_host(void *arg, const char *host)
+{
+	struct world *world = arg;
+	struct node *node;
+
+	list_each(node, &world->nodes, link) {
+		if (host == NULL || strcmp(host, node->name) == 0) {
+			node->news++;
+		}
+	}
+}
+
 static bool run_round(struct world *world)
 {
 	struct node *before = inside_enter(NULL);
 	bool has_done = false;
 
 	fabric_run(world->fabric);
+	fabric_touched(world->fabric, tell_host, world);
 	has_done |= net_deliver(world);
 	collect_ready(world);
 	has_done |= turn_loops(world);
@@ -448,15 +463,13 @@ static uint64_t next_ns(struct world *world)
 /* Runs packets, up to a time, until a program could notice one. True: one did. */
 static bool run_packets(struct world *world, uint64_t until_ns)
 {
-	uint64_t activity = fabric_activity(world->fabric);
-
 	while (fabric_next_ns(world->fabric) <= until_ns) {
 		if (fabric_next_ns(world->fabric) > fake_clock_now_ns()) {
 			fake_clock_set(fabric_next_ns(world->fabric));
 			world->steps = 0;
 		}
 		fabric_run(world->fabric);
-		if (fabric_activity(world->fabric) != activity) {
+		if (fabric_is_touched(world->fabric)) {
 			return true;
 		}
 	}

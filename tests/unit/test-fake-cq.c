@@ -249,7 +249,7 @@ static void expect_abort(void (*function)(struct pair *pair), struct pair *pair)
 	pid_t child = fork();
 
 	if (child == 0) {
-		signal(SIGABRT, SIG_DFL);
+		sigaction(SIGABRT, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 		close(STDERR_FILENO);
 		function(pair);
 		_exit(0);

@@ -65,8 +65,9 @@ static struct world *new_world(void)
 	assignment = &world->measurement->assignment;
 	assignment->workload = world->scenario.workload;
 	assignment->workload.workload.op_count = 1;
-	assignment->workload.workload.ops[0] =
-		(struct operation){ .weight = 1, .size_count = 1, .sizes = { { .size_bytes = 8, .weight = 1 } } };
+	assignment->workload.workload.ops[0] = (struct operation){
+		.weight = 1, .size_count = 1, .sizes = { { .size_bytes = 8, .weight = 1 } }
+	};
 	text_copy(assignment->run_id, sizeof(assignment->run_id), "R1");
 	text_copy(assignment->initiator.node, LIMIT_NAME, "node2");
 	text_copy(assignment->responder.node, LIMIT_NAME, "node1");
@@ -93,7 +94,8 @@ static void expect_sent(struct world *world, size_t index, const char *line)
 }
 
 /* node1 is the responder, node2 the initiator. */
-static void answer(struct world *world, const char *node, const char *kind, const char *key, json_t *value)
+static void answer(struct world *world, const char *node, const char *kind, const char *key,
+		   json_t *value)
 {
 	json_t *message = json_object();
 
@@ -166,7 +168,7 @@ static void a_good_measurement_goes_its_way_in_order(void **state)
 	expect_sent(world, 3, "node1 connect responder");
 	expect_sent(world, 4, "node1 start responder");
 	expect_sent(world, 5, "node2 start initiator");
-	assert_string_equal(measure_phase(world->measure), "measuring");
+	assert_string_equal(measure_phase(world->measure), "warming up"); /* the default: 1 s */
 	answer(world, "node2", "finished", "totals", new_totals(END_DURATION, NULL));
 	expect_sent(world, 6, "node1 stop responder");
 	answer(world, "node1", "finished", "totals", new_totals(END_STOPPED, NULL));

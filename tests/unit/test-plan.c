@@ -26,7 +26,8 @@ struct world {
 	struct plan_request request;
 };
 
-static void add_port(struct inventory *inventory, const char *device, unsigned address, uint64_t rail)
+static void add_port(struct inventory *inventory, const char *device, unsigned address,
+		     uint64_t rail)
 {
 	struct port *port = &inventory->ports[inventory->port_count++];
 
@@ -219,7 +220,8 @@ static void device_limits_name_the_value_and_the_limit(void **state)
 	struct world *world = new_world(2);
 
 	world->scenario.workload.qp.max_send_wr = 5000;
-	refused(world, ERROR_INPUT, "limit", "qp.max_send_wr: 5000 is above max_qp_wr 4096 of node1/fake0");
+	refused(world, ERROR_INPUT, "limit",
+		"qp.max_send_wr: 5000 is above max_qp_wr 4096 of node1/fake0");
 	world->inventories[0].ports[0].limits.max_qp_wr = 8192;
 	refused(world, ERROR_INPUT, "limit", "of node2/fake0");
 	free(world);
@@ -283,7 +285,8 @@ static void a_ping_pong_write_above_the_path_mtu_is_refused(void **state)
 
 	world->scenario.workload.workload.pattern = PATTERN_PINGPONG;
 	world->scenario.workload.workload.ops[0].sizes[0].size_bytes = 8192;
-	refused(world, ERROR_INPUT, "limit", "ping-pong write of 8192 bytes is above the path MTU 4096");
+	refused(world, ERROR_INPUT, "limit",
+		"ping-pong write of 8192 bytes is above the path MTU 4096");
 	free(world);
 }
 

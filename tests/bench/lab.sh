@@ -1,0 +1,155 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# Is rdmatestd as good as perftest on real verbs? One boot of the lab, rxe0 against rxe1, both polling: PAIRS runs of each program for every
+# test of TESTS, in the order ABBA, after a pair that is discarded. The scenarios are in lab.yaml. For each test:
+#
+#   the median of the ratios rdmatestd/perftest and its 90 % bootstrap interval (ratio.c) against the limit
+#   packets that rxe0 sent per operation, of both programs (hw_counters/sent_pkts, median of all runs): they must be the same
+#
+# A run that soft-RoCE spoils (perftest's clock calibration, an error of the device on a busy machine) is made again, up to five times, for both
+# programs alike; how often is told.
+#
+# usage: tests/bench/lab.sh [PAIRS [TEST..]]      environment: BUILD (build)
+# Exit status 0: all limits kept; 1: not; 2: cannot be measured. 25 pairs take about a quarter of an hour.
+# shellcheck source-path=SCRIPTDIR
+set -euo pipefail
+export LC_ALL=C.UTF-8
+
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+BENCH=$TOP/tests/bench
+ITERATIONS=1000 # as in lab.yaml
+# test | perftest program and options | better, limit of the bound | unit
+TESTS=("write-bandwidth|ib_write_bw -u 18 -s 65536|least|0.95|MiB/s" "read-bandwidth|ib_read_bw -u 18 -s 65536|least|0.95|MiB/s"
+       "write-latency|ib_write_lat -s 2|most|1.10|us" "send-latency|ib_send_lat -s 2|most|1.10|us"
+       "read-latency|ib_read_lat -s 2|most|1.10|us")
+
+die() { printf 'bench lab: %s\n' "$*" >&2; exit 2; }
+
+# ---------------------------------------------------------------- on the host
+
+outside() {
+  local tool
+  for tool in ib_write_bw jq curl awk; do
+    command -v "$tool" >/dev/null || die "$tool is not installed; ./dev setup bench installs it"
+  done
+  BUILD=$(cd "${BUILD:-$TOP/build}" 2>/dev/null && pwd) || die "there is no build directory; ./dev build makes it"
+  [[ -x $BUILD/rdmatestd && -x $BUILD/tests/bench/bench-ratio ]] || die "$BUILD has no rdmatestd or bench-ratio; ./dev build makes them"
+  exec "$TOP/tests/lab/rdma-lab" run -t 7200 --project "$TOP" -e BUILD="$BUILD" -- "$BENCH/lab.sh" --inside "$@"
+}
+
+# ---------------------------------------------------------------- in the lab
+
+RESULT='' # of what was run last, in the unit of the test
+PACKETS=''
+REPEATED_A=0 REPEATED_B=0
+
+sent_packets() { sleep 0.03; cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts; } # what is read is up to 10 ms old
+
+listening() {  # port, pid
+  local hex end=$((SECONDS + 30))
+  hex=$(printf ':%04X ' "$1")
+  until grep -qsE "${hex}[0-9A-F:]+ 0A" /proc/net/tcp /proc/net/tcp6; do
+    kill -0 "$2" 2>/dev/null || return 1
+    ((SECONDS < end)) || return 1
+    sleep 0.02
+  done
+}
+
+# Bandwidth is the average, latency t_typical.
+perftest() {  # program and options..
+  local server before column=5
+  [[ $1 == *_bw ]] && column=4
+  timeout 60 "$1" -d rxe1 -x 1 -p 19000 -F -n "$ITERATIONS" "${2}" >/dev/null 2>&1 & server=$!
+  RESULT=''
+  if listening 19000 "$server"; then
+    before=$(sent_packets)
+    timeout 60 "$1" -d rxe0 -x 1 -p 19000 -F -n "$ITERATIONS" "${2}" 10.99.0.2 >"$WORK/record" 2>&1 || :
+    PACKETS=$(($(sent_packets) - before))
+    RESULT=$(awk -v size="${*: -1}" -v column="$column" '$1 == size && $column > 0 { print $column }' "$WORK/record")
+  fi
+  [[ $RESULT ]] || kill "$server" 2>/dev/null || :
+  wait "$server" || :
+  [[ $RESULT ]]
+}
+
+rdmatestd() {  # scenario
+  local before value
+  before=$(sent_packets)
+  ctl 1 run "$1" --json >"$WORK/record" || return
+  PACKETS=$(($(sent_packets) - before))
+  if [[ $1 == *-bandwidth ]]; then
+    value='.bytes * 1e9 / .window_ns / 1048576'
+  else
+    value='.operations[] | select(.scope == "size") | .latency.percentiles[] | select(.p == "50") | .value_ns / 1000'
+  fi
+  RESULT=$(jq -er --argjson n "$ITERATIONS" ".measurements[0] | select(.completed == \$n) | $value" "$WORK/record")
+}
+
+one() {  # A or B, test, perftest words..
+  local which=$1 name=$2 try; shift 2
+  for ((try = 0; try < 5; try++)); do
+    if [[ $which == A ]]; then
+      rdmatestd "$name" && break
+      REPEATED_A=$((REPEATED_A + 1))
+    else
+      perftest "$@" && break
+      REPEATED_B=$((REPEATED_B + 1))
+    fi
+  done
+  ((try < 5)) || { cat "$WORK/record" >&2; die "$name: five runs in a row failed"; }
+  echo "$RESULT" >>"$WORK/$name.$which"
+  echo "$PACKETS" >>"$WORK/$name.$which.packets"
+}
+
+median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }  # file
+
+report() {  # test, better, limit, unit
+  local name=$1 ours theirs rc=0
+  printf '%s: rdmatestd %s, perftest %s %s (medians of %d)\n' "$name" "$(median "$WORK/$name.A")" "$(median "$WORK/$name.B")" "$4" "$PAIRS"
+  paste -d ' ' "$WORK/$name.A" "$WORK/$name.B" | "$BUILD/tests/bench/bench-ratio" "$name" "$2" "$3" || rc=1
+  ours=$(median "$WORK/$name.A.packets") theirs=$(median "$WORK/$name.B.packets")
+  awk -v name="$name" -v ours="$ours" -v theirs="$theirs" -v n="$ITERATIONS" 'BEGIN {
+    printf "%-4s  %-18s  packets sent per operation: rdmatestd %.3f, perftest %.3f\n\n", ours == theirs ? "pass" : "FAIL", name, ours / n, theirs / n
+    exit ours != theirs }' || rc=1
+  return "$rc"
+}
+
+inside() {
+  local row name words better limit unit pair rc=0
+  local -a program
+  WORK=$(mktemp -d)
+  NODES_DIR=$WORK/nodes
+  PAIRS=${1:-25}; shift || :
+  # shellcheck source=../lab/nodes.bash
+  . "$TOP/tests/lab/nodes.bash"
+  nodes_of_the_lab
+  nodes_up "$BENCH/lab.yaml" || die "the daemons do not start"
+  for row in "${TESTS[@]}"; do
+    IFS='|' read -r name words better limit unit <<<"$row"
+    [[ $# == 0 || " $* " == *" $name "* ]] || continue
+    read -ra program <<<"$words"
+    one A "$name" "${program[@]}"; one B "$name" "${program[@]}" # discarded: the neighbours are known from here on
+    rm "$WORK/$name".*
+    for ((pair = 0; pair < PAIRS; pair++)); do
+      if ((pair % 2)); then
+        one B "$name" "${program[@]}"; one A "$name" "${program[@]}"
+      else
+        one A "$name" "${program[@]}"; one B "$name" "${program[@]}"
+      fi
+    done
+    report "$name" "$better" "$limit" "$unit" || rc=1
+  done
+  nodes_down || rc=2
+  printf 'runs made again: rdmatestd %d, perftest %d\n' "$REPEATED_A" "$REPEATED_B"
+  rm -rf "$WORK"
+  return "$rc"
+}
+
+if [[ ${1:-} == --inside ]]; then
+  shift
+  inside "$@"
+else
+  [[ ${1:-25} =~ ^([5-9]|[1-9][0-9]+)$ ]] || die "PAIRS \"$1\" is no number of at least 5"
+  outside "$@"
+fi
