@@ -26,5 +26,6 @@
 #define LIMIT_SCENARIOS 256
 #define LIMIT_RUN_DURATION_NS (24ull * 3600 * 1000000000)
 #define LIMIT_BUFFER_BYTES (1ull << 30) /* of one job; also bounded by limits.max_pinned_memory */
-#define LIMIT_FRAME_BYTES (1u << 20) /* control protocol, after authentication */
+/* Of the control protocol, after authentication: holds the totals of LIMIT_CLASSES full histograms and LIMIT_INTERVALS intervals. */
+#define LIMIT_FRAME_BYTES (2u << 20)
 #define LIMIT_FRAME_UNAUTHENTICATED_BYTES 4096u

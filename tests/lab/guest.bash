@@ -48,12 +48,15 @@ run_scenario() {  # node, scenario, file
 # The same in the background, for tests that disturb it; run_end waits for it.
 run_begin() { run_scenario "$@" & RUN_PID=$!; }
 
-# Waits until the run that was begun last measures: the daemon says so.
+# Waits until the run that goes on at a node measures: the daemon says so.
 run_measuring() {  # node
-  local end=$((SECONDS + 30))
-  until [[ $(http "$1" /v1/status | jq -r '[.. | .phase? // empty] | index("measuring") // empty') ]]; do
-    ((SECONDS < end)) || { http "$1" /v1/status; fail "no run is measuring on node$1 after 30 s"; }
+  local end=$((SECONDS + 60)) id='' progress=''
+  until [[ $progress == *'"phase":"measuring"'* ]]; do
+    ((SECONDS < end)) || { echo "$progress"; http "$1" /v1/runs; fail "no run is measuring on node$1 after 60 s"; }
     sleep 0.1
+    id=$(http "$1" /v1/runs | jq -r '[.runs[] | select(.state == "running")][0].id // empty')
+    progress=''
+    [[ ! $id ]] || progress=$(http "$1" "/v1/runs/$id/progress")
   done
 }
 

@@ -10,8 +10,8 @@
 #   NODE_HTTP[N]     address:port of HTTP
 
 declare -gA NODE_DEVICE NODE_LISTEN NODE_HTTP NODE_PID NODE_STATUS
-NODE_READY_SECONDS=${NODE_READY_SECONDS:-30}
-NODE_STOP_SECONDS=${NODE_STOP_SECONDS:-20}
+NODE_READY_SECONDS=${NODE_READY_SECONDS:-60}
+NODE_STOP_SECONDS=${NODE_STOP_SECONDS:-30}
 
 node_fail() { printf 'nodes: %s\n' "$*" >&2; return 1; }
 
@@ -65,6 +65,17 @@ node_ready() {  # node
   done
 }
 
+# Waits until all peers of node N are up: a run before that could only say that they are not.
+node_meets() {  # node
+  local n=$1 end=$((SECONDS + NODE_READY_SECONDS)) peers=$((${#NODE_LISTEN[@]} - 1))
+  # by a pattern, without jq: the demo needs it for nothing else
+  until [[ $(http "$n" /v1/status 2>/dev/null) == *'"peers":{"up":'"$peers,"* ]]; do
+    node_alive "$n" || { tail -n 20 "$NODES_DIR/node$n/log" >&2; node_fail "node$n ended instead of meeting its peers"; return 1; }
+    ((SECONDS < end)) || { http "$n" /v1/peers >&2; node_fail "node$n has not met its peers after $NODE_READY_SECONDS s"; return 1; }
+    sleep 0.1
+  done
+}
+
 # Waits for the end; NODE_STATUS[N] is the exit status. A daemon that outlives the deadline is killed, and that is a failure.
 node_wait() {  # node
   local n=$1 end=$((SECONDS + NODE_STOP_SECONDS)) hung='' rc=0
@@ -84,11 +95,12 @@ node_stop() {  # node [signal]
   node_wait "$1"
 }
 
-# Both daemons of the lab, ready, with the given scenario files.
+# All daemons, ready, their peers up, with the given scenario files.
 nodes_up() {  # scenario files..
   local n
   for n in "${!NODE_LISTEN[@]}"; do node_write "$n" "$@"; node_start "$n"; done
-  for n in "${!NODE_LISTEN[@]}"; do node_ready "$n"; done
+  for n in "${!NODE_LISTEN[@]}"; do node_ready "$n" || return 1; done
+  for n in "${!NODE_LISTEN[@]}"; do node_meets "$n" || return 1; done
 }
 
 # Ends what runs: each must end with status 0, and no sanitizer may have spoken.

@@ -121,8 +121,8 @@ static void bad_frames_are_answered_with_a_reason(void **state)
 	scene_done(&scene);
 
 	scene_open(&scene);
-	stranger_send_bytes(&scene.stranger, "\x00\x10\x00\x01", 4);
-	stranger_expect_bye(&scene.stranger, scene.event, "1048577 bytes; the limit is 1048576");
+	stranger_send_bytes(&scene.stranger, "\x00\x20\x00\x01", 4);
+	stranger_expect_bye(&scene.stranger, scene.event, "2097153 bytes; the limit is 2097152");
 	scene_done(&scene);
 }
 
