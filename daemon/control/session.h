@@ -5,7 +5,7 @@
  * An authenticated connection between two daemons: TLS, frames (4-byte big-endian length, JSON
  * object), hello with inventory, PING with clock offset, deadlines. api/control-protocol.md is the
  * wire's page. Loop thread; nothing blocks; every wait has a deadline: connect 5 s, handshake and
- * hello 5 s, silence 6 s (a PING every 2 s), output queue 4 MiB.
+ * hello 5 s, silence 6 s (a PING every 2 s), output queue 8 MiB.
  *
  * Events never come from inside a call. A session may be closed inside its own event: it is freed
  * at the end of the loop's turn.

@@ -21,7 +21,7 @@
 #define SESSION_SILENCE_NS (6 * SESSION_SECOND_NS)
 #define SESSION_PING_NS (2 * SESSION_SECOND_NS)
 #define SESSION_LEAVE_NS (SESSION_SECOND_NS / 2)
-#define SESSION_QUEUE_BYTES (4u << 20)
+#define SESSION_QUEUE_BYTES (8u << 20)
 
 /* In this order only. */
 enum session_state {

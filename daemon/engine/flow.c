@@ -18,6 +18,15 @@ static uint64_t ticks_of(const struct flow *flow, uint64_t ns)
 	return clock_ns_to_ticks(&flow->window.scale, ns);
 }
 
+/* run.timeout, but never for ever; see WORKLOAD_GRACE_NS. */
+static uint64_t deadline_ns(const struct flow *flow)
+{
+	uint64_t timeout_ns = workload_timeout_ns(&flow->assignment->workload);
+
+	return earlier(timeout_ns, LIMIT_RUN_DURATION_NS) +
+	       (flow->is_answering ? WORKLOAD_GRACE_NS : 0);
+}
+
 /* A peer's word on where it may be written and read is checked before a device is pointed there. */
 static int check_remote(const struct flow *flow, struct error *err)
 {
@@ -93,7 +102,6 @@ int flow_init(struct flow *flow, const struct flow_pattern *pattern, struct reso
 {
 	const struct run_settings *run = &assignment->workload.run;
 	struct endpoint_info *copy = memory_new(sizeof(*copy));
-	uint64_t timeout_ns = workload_timeout_ns(&assignment->workload);
 	int ret;
 
 	*copy = *remote;
@@ -115,7 +123,7 @@ int flow_init(struct flow *flow, const struct flow_pattern *pattern, struct reso
 	if (ret == 0) {
 		flow->burst_ticks = ticks_of(flow, FLOW_BURST_NS);
 		flow->stall_ticks = ticks_of(flow, run->stall_timeout_ns);
-		flow->deadline_ticks = ticks_of(flow, earlier(timeout_ns, LIMIT_RUN_DURATION_NS));
+		flow->deadline_ticks = ticks_of(flow, deadline_ns(flow));
 		ret = pattern->prepare(flow, err);
 	}
 	if (ret < 0) {

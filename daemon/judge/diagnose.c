@@ -164,7 +164,8 @@ static bool find_deadline(const struct view *view)
 		return false;
 	}
 	finding_add(view->findings, FINDING_DEADLINE_PASSED, CONFIDENCE_CERTAIN, view->evidence,
-		    "run.timeout passed in stage %s", error_stage_name(view->failure->error.stage));
+		    "the measurement did not come to its end in time: %s",
+		    view->failure->error.text);
 	return true;
 }
 

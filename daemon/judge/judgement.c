@@ -24,6 +24,8 @@ static const struct {
 	{ "hello", ERROR_PEER, VERDICT_ERROR },
 	{ "permit", ERROR_PEER, VERDICT_ERROR },
 	{ "device", ERROR_DEVICE, VERDICT_ERROR },
+	/* A daemon or host that hangs is not the fabric. */
+	{ "deadline", ERROR_DEVICE, VERDICT_ERROR },
 	{ "limit", ERROR_INPUT, VERDICT_ERROR },
 	{ "stall", ERROR_DEVICE, VERDICT_FAIL },
 };

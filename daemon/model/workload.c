@@ -292,7 +292,7 @@ const struct schema_field run_fields[] = {
 	  RUN(timeout_ns),
 	  RANGE(S_NS, 2 * LIMIT_RUN_DURATION_NS),
 	  .fallback = "auto",
-	  .doc = "Of a measurement, connection included; auto: twice warm-up and duration, and 30 s; with iterations, warm-up and 10 min." },
+	  .doc = "Of the traffic, from its start; auto: twice warm-up and duration, and 30 s; with iterations, warm-up and 10 min." },
 	LATER("bytes", "use duration or iterations"),
 	LATER("repeat", "start the scenario again, or give it schedule.every"),
 	LATER("steady_state", "use a longer warmup"),

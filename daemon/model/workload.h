@@ -80,8 +80,7 @@ struct run_settings {
 				duration is given */
 	uint64_t interval_ns;
 	uint64_t stall_timeout_ns;
-	uint64_t timeout_ns; /* of a whole measurement, connection included; auto = 2 * expected +
-				30 s */
+	uint64_t timeout_ns; /* of the traffic, from its start; auto = 2 * expected + 30 s */
 };
 
 struct cpu_settings {
@@ -124,5 +123,10 @@ unsigned workload_check(const struct workload *workload, workload_report_fn repo
 /* Longest time the traffic itself may take by its own settings; iterations without end use stall
  * rules: UINT64_MAX (CLOCK_NEVER). */
 uint64_t workload_expected_ns(const struct workload *workload);
+/*
+ * Each end keeps run.timeout of its traffic itself, and the initiator says most about it: the
+ * responder waits one grace more, the coordinator two.
+ */
+#define WORKLOAD_GRACE_NS 2000000000ull
 /* run.timeout resolved; LIMIT_RUN_DURATION_NS where the end is not known beforehand. */
 uint64_t workload_timeout_ns(const struct workload *workload);

@@ -54,6 +54,7 @@ struct measure {
 	unsigned first; /* index of the side that is prepared first */
 	sd_event_source *timer;
 	uint64_t phase_mono_ns; /* when the phase began */
+	uint64_t traffic_mono_ns; /* when the initiator had started; 0: it did not */
 	uint64_t busy_deadline_mono_ns;
 	unsigned busy_attempts;
 	bool has_progress;
@@ -112,6 +113,12 @@ static json_t *new_message(struct measure *measure, const char *kind, enum side_
 	json_set_string(message, "role",
 			job_role_names[side == SIDE_INITIATOR ? ROLE_INITIATOR : ROLE_RESPONDER]);
 	return message;
+}
+
+/* When it happened, as the ends count: since the traffic began. */
+static uint64_t at_ns(const struct measure *measure)
+{
+	return measure->traffic_mono_ns != 0 ? clock_mono_ns() - measure->traffic_mono_ns : 0;
 }
 
 static void send_message(struct measure *measure, enum side_name side, json_t *message)
@@ -226,10 +233,12 @@ static void begin_running(struct measure *measure)
 {
 	end_step(measure, "start_initiator");
 	measure->measurement->started_real_ns = clock_real_ns();
+	measure->traffic_mono_ns = clock_mono_ns();
 	measure->measurement->accepted_to_first_post_ns =
 		clock_mono_ns() - measure->options.accepted_mono_ns;
 	enter(measure, PHASE_RUNNING,
-	      workload_timeout_ns(&measure->measurement->assignment.workload));
+	      workload_timeout_ns(&measure->measurement->assignment.workload) +
+		      0 * WORKLOAD_GRACE_NS);
 }
 
 static void prepare_second(struct measure *measure)
@@ -313,6 +322,7 @@ static void deadline_passed(struct measure *measure, enum side_name late, const 
 		  (uint64_t)((clock_mono_ns() - measure->phase_mono_ns) / SECOND_NS));
 	failure.error.stage = stage_of(measure->phase);
 	text_copy(failure.error.call, sizeof(failure.error.call), "deadline");
+	failure.at_ns = at_ns(measure);
 	side_set_failure(side, &failure);
 }
 
@@ -354,7 +364,7 @@ static void on_phase_deadline(struct measure *measure)
 		deadline_passed(measure, SIDE_INITIATOR, "start");
 		break;
 	case PHASE_RUNNING:
-		deadline_passed(measure, SIDE_INITIATOR, "finish (run.timeout)");
+		deadline_passed(measure, SIDE_INITIATOR, "finish its traffic (run.timeout)");
 		break;
 	default:
 		break;
@@ -511,10 +521,7 @@ void measure_lost(struct measure *measure, const char *node, const struct error 
 		failure.error.class = ERROR_PEER;
 		failure.error.stage = stage_of(measure->phase);
 		text_copy(failure.error.call, sizeof(failure.error.call), "session");
-		if (measure->measurement->started_real_ns != 0) {
-			failure.at_ns =
-				(uint64_t)(clock_real_ns() - measure->measurement->started_real_ns);
-		}
+		failure.at_ns = at_ns(measure);
 		side_set_failure(side, &failure);
 		side->is_finished = true;
 	}
@@ -534,6 +541,7 @@ void measure_abort(struct measure *measure, const char *reason)
 	error_set(&failure.error, -ECANCELED, ERROR_INPUT, "stopped: %s", reason);
 	failure.error.stage = STAGE_RUN;
 	text_copy(failure.error.call, sizeof(failure.error.call), "abort");
+	failure.at_ns = at_ns(measure);
 	side_set_failure(&measure->sides[SIDE_INITIATOR], &failure);
 	begin_stopping(measure);
 }

@@ -44,7 +44,10 @@ static const char scenarios[] =
 	"  - name: wide\n"
 	"    qp: { num_qps: 64 }\n"
 	"    workload: { pattern: stream, load: { outstanding: 64 }, ops: [{ op: write, size: 4KiB }] }\n"
-	"    run: { warmup: 0s, iterations: 128 }\n";
+	"    run: { warmup: 0s, iterations: 128 }\n"
+	"  - name: endless\n"
+	"    workload: { pattern: stream, load: { outstanding: 8 }, ops: [{ op: send, size: 4KiB }] }\n"
+	"    run: { warmup: 0s, iterations: 1000000000, timeout: 2s }\n";
 
 /* Half a millisecond one way: twenty seconds of traffic are then a matter of thousands of
  * operations, not of millions. */
@@ -466,6 +469,25 @@ static void a_black_hole_between_two_living_daemons_is_a_failure_of_the_path(voi
 	cluster_free(cluster);
 }
 
+/* Three clocks run for it, and the initiator's word is the one that counts, whoever coordinates. */
+static void a_run_that_is_not_done_at_its_timeout_is_the_scenarios_error(void **state)
+{
+	struct cluster *cluster = new_pair();
+
+	cluster_start_all(cluster);
+	for (size_t i = 0; i < 2; i++) {
+		const struct run *run =
+			cluster_wait_run(cluster, i, cluster_run(cluster, i, "endless"));
+
+		cluster_expect(run, VERDICT_ERROR, ERROR_INPUT, STAGE_RUN, "deadline", "RDT-0122");
+		assert_string_equal(run->measurements[0]->first_error.node, "node01");
+		assert_int_equal(run->measurements[0]->responder.totals.end, END_STOPPED);
+		assert_true(run->measurements[0]->initiator.totals.operations > 0);
+	}
+	expect_pass(cluster, 0, "short");
+	cluster_free(cluster);
+}
+
 static void a_hundred_runs_leave_nothing_behind(void **state)
 {
 	struct cluster *cluster = new_pair();
@@ -503,6 +525,8 @@ int main(void)
 		cmocka_unit_test(sigterm_of_the_responder_is_a_lost_daemon),
 		cmocka_unit_test(cancelling_ends_a_run_that_goes_on_and_one_that_waits),
 		cmocka_unit_test(a_black_hole_between_two_living_daemons_is_a_failure_of_the_path),
+		cmocka_unit_test(
+			a_run_that_is_not_done_at_its_timeout_is_the_scenarios_error),
 		cmocka_unit_test(a_hundred_runs_leave_nothing_behind),
 	};
 

@@ -20,7 +20,7 @@ LONG='scenario long "$STREAM" "{ warmup: 0s, duration: 20s }"; scenario short "$
     verdict r.json inconclusive
     finding r.json RDT-0101
     holds r.json ".measurements[0].first_error.class == \"peer\""
-    node_start 2; node_ready 2
+    node_start 2; node_meets 1
     run_scenario 1 short again.json
     verdict again.json pass
   '
@@ -35,7 +35,7 @@ LONG='scenario long "$STREAM" "{ warmup: 0s, duration: 20s }"; scenario short "$
     run_measuring 1
     node_stop 1 KILL
     wait "$RUN_PID" || :
-    node_start 1; node_ready 1
+    node_start 1; node_meets 1
     run_scenario 1 short again.json
     verdict again.json pass
   '
@@ -73,14 +73,17 @@ LONG='scenario long "$STREAM" "{ warmup: 0s, duration: 20s }"; scenario short "$
 @test "a device that is absent at the start and appears later: RDT-0106, then pass, without a restart" {
   run guest "$LONG"'
     rdma link del rxe1
-    nodes_up short.yaml
+    for n in 1 2; do node_write $n short.yaml; node_start $n; done
+    node_ready 1; node_meets 1
+    [[ $(http 2 /readyz) == *"0 of "*" ports active"* ]] || fail "readyz: $(http 2 /readyz)"
     run_scenario 1 short r.json
     verdict r.json error
     finding r.json RDT-0106
     rdma link add rxe1 type rxe netdev veth1
     passes() { run_scenario 1 short again.json; [[ $(jq -r .verdict again.json) == pass ]]; }
-    eventually 30 passes
+    eventually 60 passes
   '
+  "$LAB" exec --name "$(lab_name)" -- lab-reset
   echo "$output"
   [ "$status" -eq 0 ]
 }
@@ -96,7 +99,7 @@ LONG='scenario long "$STREAM" "{ warmup: 0s, duration: 20s }"; scenario short "$
     node_alive 1; node_alive 2
     rdma link add rxe1 type rxe netdev veth1
     passes() { run_scenario 1 short again.json; [[ $(jq -r .verdict again.json) == pass ]]; }
-    eventually 30 passes
+    eventually 60 passes
   '
   "$LAB" exec --name "$(lab_name)" -- lab-reset
   echo "$output"
@@ -158,13 +161,13 @@ LONG='scenario long "$STREAM" "{ warmup: 0s, duration: 20s }"; scenario short "$
     sed -i "s/pingpong/pingpongg/" node1/scenarios.d/short.yaml
     kill -HUP "${NODE_PID[1]}"
     said() { grep -q "pingpongg" node1/log; }
-    eventually 10 said
+    eventually 30 said
     run_scenario 1 short r.json
     verdict r.json pass
     sed "s/name: short/name: renamed/" good >node1/scenarios.d/short.yaml
     kill -HUP "${NODE_PID[1]}"
     taken() { [[ $(http 1 /v1/scenarios) == *renamed* ]]; }
-    eventually 10 taken
+    eventually 30 taken
     run_scenario 1 renamed r.json
     verdict r.json pass
   '

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -323,9 +324,47 @@ static void the_responders_error_waits_for_what_the_initiator_saw(void **state)
 	free_world(world);
 }
 
+/* Both count from the same moment: an answer in time must not lose against the coordinator's timer. */
+static void what_the_initiator_says_of_its_timeout_is_the_error(void **state)
+{
+	struct world *world = new_world();
+	struct failure failure = FAILURE_INIT;
+	uint64_t until_mono_ns;
+
+	world->measurement->assignment.workload.run.timeout_ns = 20000000;
+	error_set(&failure.error, -ETIMEDOUT, ERROR_INPUT, "not done at run.timeout");
+	come_to_running(world);
+	until_mono_ns = clock_mono_ns() + 100000000;
+	while (clock_mono_ns() < until_mono_ns) {
+		sd_event_run(world->event, 10000);
+	}
+	assert_int_equal(world->sent_count, 6); /* nobody was told to stop */
+	answer(world, "node2", "finished", "totals", new_totals(END_DEADLINE, &failure));
+	answer(world, "node1", "finished", "totals", new_totals(END_STOPPED, NULL));
+	answer(world, "node1", "released", NULL, NULL);
+	answer(world, "node2", "released", NULL, NULL);
+	run_until_done(world);
+	assert_int_equal(world->measurement->initiator.failure.error.class, ERROR_INPUT);
+	free_world(world);
+}
+
+static void an_abort_says_when_it_came(void **state)
+{
+	struct world *world = new_world();
+	struct timespec pause = { .tv_nsec = 20000000 };
+
+	come_to_running(world);
+	nanosleep(&pause, NULL);
+	measure_abort(world->measure, "test is over");
+	assert_in_range(world->measurement->initiator.failure.at_ns, 20000000, 60000000000);
+	free_world(world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_the_initiator_says_of_its_timeout_is_the_error),
+		cmocka_unit_test(an_abort_says_when_it_came),
 		cmocka_unit_test(a_good_measurement_goes_its_way_in_order),
 		cmocka_unit_test(a_refusal_by_the_second_end_releases_the_first),
 		cmocka_unit_test(a_lost_responder_stops_the_initiator_and_is_not_waited_for),

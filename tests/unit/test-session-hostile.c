@@ -287,7 +287,7 @@ static void a_peer_that_does_not_read_is_closed_at_4_mib(void **state)
 		}
 		run_for(scene.event, 1);
 	}
-	/* 4 MiB here, and what the two sockets hold. */
+	/* 8 MiB here, and what the two sockets hold. */
 	assert_true(sent > 40 && sent < 150);
 	assert_int_equal(scene.node.records[0].closed, 0);
 	run_until(scene.event, &scene.node.records[0].closed, 1, 1000);

@@ -72,7 +72,7 @@ static void two_nodes_greet_and_know_each_other(void **state)
 	two_done(&two);
 }
 
-static void messages_arrive_in_order_and_whole_up_to_1_mib(void **state)
+static void messages_arrive_in_order_and_whole_up_to_the_limit(void **state)
 {
 	struct two two;
 
@@ -91,7 +91,7 @@ static void messages_arrive_in_order_and_whole_up_to_1_mib(void **state)
 	two_done(&two);
 }
 
-static void a_message_above_1_mib_is_our_own_fault(void **state)
+static void a_message_above_the_limit_is_our_own_fault(void **state)
 {
 	struct two two;
 
@@ -418,8 +418,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_nodes_greet_and_know_each_other),
-		cmocka_unit_test(messages_arrive_in_order_and_whole_up_to_1_mib),
-		cmocka_unit_test(a_message_above_1_mib_is_our_own_fault),
+		cmocka_unit_test(messages_arrive_in_order_and_whole_up_to_the_limit),
+		cmocka_unit_test(a_message_above_the_limit_is_our_own_fault),
 		cmocka_unit_test(many_small_messages_pass_a_busy_loop),
 		cmocka_unit_test(a_close_tells_the_peer_why_and_us_nothing),
 		cmocka_unit_test(messages_before_a_close_still_arrive),

@@ -121,7 +121,7 @@ static void the_class_of_the_first_error_decides(void **state)
 		{ ERROR_DEVICE, STAGE_DISCOVER, "device", 0, 0, VERDICT_ERROR },
 		{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 12, VERDICT_FAIL },
 		{ ERROR_DEVICE, STAGE_RUN, "stall", 0, 0, VERDICT_FAIL },
-		{ ERROR_DEVICE, STAGE_RUN, "deadline", 0, 0, VERDICT_FAIL },
+		{ ERROR_DEVICE, STAGE_RUN, "deadline", 0, 0, VERDICT_ERROR },
 		{ ERROR_DEVICE, STAGE_CONNECT, "deadline", 0, 0, VERDICT_ERROR },
 		{ ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp", ERROR_KIND_ERRNO, ETIMEDOUT,
 		  VERDICT_FAIL },
