@@ -76,7 +76,8 @@ static void on_inventory(void *arg, const struct inventory *inventory)
 	}
 }
 
-/* A line when a peer comes or goes, or is away for another reason: not one for every attempt to reach it. */
+/* A line when a peer comes or goes, or is away for another reason: not one for every attempt to
+ * reach it. */
 static void tell_peer(struct daemon *daemon, const char *name, const char *why)
 {
 	const char *told = json_string_value(json_object_get(daemon->told_peers, name));
@@ -219,6 +220,14 @@ static int on_steps(sd_event_source *source, uint64_t usec, void *arg)
 
 /* Reload. */
 
+/* Without the key nobody can be reached: the peers stay unknown rather than be asked in vain. */
+static void configure_peers(struct parts *parts)
+{
+	if (parts->identity.key.count > 0) {
+		peers_configure(parts->peers, parts->config->peers, parts->config->peer_count);
+	}
+}
+
 static void configure(struct daemon *daemon)
 {
 	struct parts *parts = &daemon->parts;
@@ -226,7 +235,9 @@ static void configure(struct daemon *daemon)
 
 	log_set_level((enum log_level)config->daemon.log_level);
 	engine_configure(parts->engine, &config->daemon);
-	peers_configure(parts->peers, config->peers, config->peer_count);
+	parts->labels = config->daemon.labels;
+	configure_peers(parts);
+	guest_configure(parts->guests);
 	agent_configure(parts->agent, &config->daemon.limits);
 	history_configure(parts->history, config->daemon.keep_runs);
 	metrics_configure(parts->metrics, config);
@@ -490,11 +501,7 @@ static void begin(struct daemon *daemon)
 	daemon->steps_timer = add_timer(daemon, on_steps, STEPS_PERIOD_NS);
 	metrics_configure(parts->metrics, parts->config);
 	schedule_configure(parts->schedule, parts->config);
-	/* Without the key nobody can be reached: the peers stay unknown rather than be asked in
-	 * vain. */
-	if (parts->config->daemon.key_file[0] != '\0') {
-		peers_configure(parts->peers, parts->config->peers, parts->config->peer_count);
-	}
+	configure_peers(parts);
 	parts->state = DAEMON_RUNNING;
 	notify_ready(daemon->notify);
 	log_info("rdmatestd %s: node \"%s\", %zu scenarios, %zu peers", RDMATESTD_VERSION,
@@ -596,6 +603,11 @@ void daemon_free(struct daemon *daemon)
 		return;
 	}
 	parts = &daemon->parts;
+	if (parts->agent != NULL && !agent_is_idle(parts->agent)) {
+		/* Its threads use what would be freed. */
+		log_error("a call to an RDMA driver hangs; leaving it behind");
+		_Exit(EXIT_FAILURE);
+	}
 	deadline = clock_mono_ns() + SECOND_NS;
 	sd_event_source_disable_unref(daemon->settle_timer);
 	sd_event_source_disable_unref(daemon->steps_timer);

@@ -20,6 +20,7 @@ struct reload {
 	void *arg;
 	char *host_name;
 	char *path;
+	bool wants_again; /* asked for while one went on: the files may have changed since */
 	/* Written by the thread before it posts. */
 	struct config *config;
 	struct text problems;
@@ -38,6 +39,16 @@ static struct thread_next read_files(void *arg)
 	return (struct thread_next){ .want = THREAD_DONE };
 }
 
+static void begin(struct reload *reload)
+{
+	struct thread_options options = { .name = "reload", .cpu = -1 };
+	struct error err = ERROR_INIT;
+
+	if (thread_start(&reload->thread, &options, read_files, reload, &err) < 0) {
+		reload->done(reload->arg, NULL, err.text);
+	}
+}
+
 static int on_mail(sd_event_source *source, int fd, uint32_t events, void *arg)
 {
 	struct reload *reload = arg;
@@ -47,6 +58,13 @@ static int on_mail(sd_event_source *source, int fd, uint32_t events, void *arg)
 	}
 	/* It posted as the last thing that it does. */
 	thread_join(&reload->thread, CLOCK_NEVER);
+	if (reload->wants_again) {
+		reload->wants_again = false;
+		config_unref(take(reload->config));
+		text_reset(&reload->problems);
+		begin(reload);
+		return 0;
+	}
 	reload->done(reload->arg, take(reload->config),
 		     reload->problems.data != NULL ? reload->problems.data : "");
 	text_reset(&reload->problems);
@@ -70,17 +88,13 @@ struct reload *reload_new(sd_event *event, const char *host_name, reload_done_fn
 
 bool reload_start(struct reload *reload, const char *path)
 {
-	struct thread_options options = { .name = "reload", .cpu = -1 };
-	struct error err = ERROR_INIT;
-
 	if (reload->thread != NULL) {
+		reload->wants_again = true;
 		return false;
 	}
 	free(reload->path);
 	reload->path = memory_copy_string(path);
-	if (thread_start(&reload->thread, &options, read_files, reload, &err) < 0) {
-		reload->done(reload->arg, NULL, err.text);
-	}
+	begin(reload);
 	return true;
 }
 

@@ -17,7 +17,8 @@ struct reload;
 typedef void (*reload_done_fn)(void *arg, struct config *config, const char *problems);
 
 struct reload *reload_new(sd_event *event, const char *host_name, reload_done_fn done, void *arg);
-/* False when one goes on already: its result counts for both. */
+/* False when one goes on already: the files are read once more behind it, and only that result is
+ * told. */
 bool reload_start(struct reload *reload, const char *path);
 bool reload_is_busy(const struct reload *reload);
 /* Waits for a reading that goes on, at most until the deadline; past it the thread is left behind.

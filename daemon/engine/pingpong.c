@@ -6,53 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/fault.h"
-#include "engine/responder.h"
+#include "engine/rally.h"
 #include "util/memory.h"
 #include "util/units.h"
 
 #define DECK_LEAST 1000
-/* What one burst may spend on looking in vain: a look at a completion queue costs as much as many
- * at memory. */
-#define LOOKS (LOOK_COST * FLOW_BURST_EMPTY)
-#define LOOK_COST 16
-
-struct pingpong_class {
-	struct ibv_send_wr wr;
-	struct ibv_sge sge;
-	int kind;
-	unsigned half_shift; /* 1: a sample is half of what was measured */
-	volatile uint8_t *mark; /* write: last byte of what goes out */
-	volatile uint8_t *seen; /* write: last byte of what comes in */
-};
-
-struct pingpong {
-	struct flow *flow;
-	struct ibv_qp *qp;
-	struct ibv_cq *send_cq;
-	struct ibv_cq *recv_cq;
-	uint16_t *deck;
-	size_t deck_length;
-	size_t deck_place; /* of `iteration` */
-	uint64_t iteration; /* the one to post next, or under way */
-	uint64_t done;
-	uint64_t limit; /* of done */
-	uint64_t bytes;
-	uint64_t stamp; /* of the post under way */
-	struct pingpong_class *current; /* of `iteration` */
-	bool is_under_way;
-	bool wants_completion;
-	bool wants_arrival;
-	bool has_opened;
-	struct pingpong_class classes[LIMIT_CLASSES];
-	uint64_t completed[LIMIT_CLASSES];
-	uint64_t posted[LIMIT_CLASSES];
-	uint64_t open_completed[LIMIT_CLASSES], open_posted[LIMIT_CLASSES];
-	uint64_t close_completed[LIMIT_CLASSES], close_posted[LIMIT_CLASSES];
-};
-
-static bool pingpong_initiate(struct flow *flow);
-static bool pingpong_answer(struct flow *flow);
 
 static int check(const struct flow *flow, struct error *err)
 {
@@ -104,32 +62,6 @@ static void fill_class(struct pingpong *pingpong, size_t class_index)
 	}
 }
 
-/* What is waited for must not be there already: another size may have left any byte in its place.
- */
-static inline void forget(const struct pingpong_class *class, uint64_t iteration)
-{
-	if (class->kind == OPERATION_WRITE) {
-		*class->seen = (uint8_t)~iteration;
-	}
-}
-
-static inline void step_deck(struct pingpong *pingpong)
-{
-	pingpong->iteration++;
-	pingpong->deck_place++;
-	pingpong->deck_place = pingpong->deck_place == pingpong->deck_length ? 0
-									     : pingpong->deck_place;
-	pingpong->current = &pingpong->classes[pingpong->deck[pingpong->deck_place]];
-}
-
-/* Reads leave no trace at the end that answers. */
-static inline void skip_reads(struct pingpong *pingpong)
-{
-	while (pingpong->current->kind == OPERATION_READ) {
-		step_deck(pingpong);
-	}
-}
-
 static int pingpong_prepare(struct flow *flow, struct error *err)
 {
 	struct pingpong *pingpong = memory_new(sizeof(*pingpong));
@@ -152,11 +84,11 @@ static int pingpong_prepare(struct flow *flow, struct error *err)
 		fill_class(pingpong, i);
 	}
 	pingpong->current = &pingpong->classes[pingpong->deck[0]];
-	flow->burst = flow->is_answering ? pingpong_answer : pingpong_initiate;
+	flow->burst = flow->is_answering ? rally_answer : rally_initiate;
 	if (flow->is_answering) {
 		/* Here, and not at the start: the other end may begin first. */
-		skip_reads(pingpong);
-		forget(pingpong->current, pingpong->iteration);
+		rally_skip_reads(pingpong);
+		rally_forget(pingpong->current, pingpong->iteration);
 		pingpong->wants_arrival = true;
 	}
 	return 0;
@@ -171,229 +103,6 @@ static void pingpong_release(struct flow *flow)
 		free(pingpong);
 	}
 	flow->own = NULL;
-}
-
-static void receive_failed(struct pingpong *pingpong, struct ibv_wc *wc)
-{
-	wc->wr_id |= FLOW_WR_RECEIVE;
-	fault_completion(pingpong->flow, wc, clock_ticks());
-}
-
-static inline void look_for_completion(struct pingpong *pingpong)
-{
-	struct ibv_wc wc;
-	int count = ibv_poll_cq(pingpong->send_cq, 1, &wc);
-
-	if (count > 0) {
-		if (__builtin_expect(wc.status != IBV_WC_SUCCESS, 0)) {
-			fault_completion(pingpong->flow, &wc, clock_ticks());
-			return;
-		}
-		pingpong->wants_completion = false;
-	}
-}
-
-/* A receive is posted again before the answer: the next one may follow at once. */
-static inline void look_for_receive(struct pingpong *pingpong)
-{
-	struct ibv_wc wc;
-	int count = ibv_poll_cq(pingpong->recv_cq, 1, &wc);
-
-	if (count > 0) {
-		int number;
-
-		if (__builtin_expect(wc.status != IBV_WC_SUCCESS, 0)) {
-			receive_failed(pingpong, &wc);
-			return;
-		}
-		pingpong->flow->receives++;
-		number = responder_repost(pingpong->flow->resources, 0, 1);
-		if (__builtin_expect(number != 0, 0)) {
-			fault_call(pingpong->flow, "ibv_post_recv", number, 0, -1, clock_ticks());
-			return;
-		}
-		pingpong->wants_arrival = false;
-	}
-}
-
-static inline void look_for_arrival(struct pingpong *pingpong)
-{
-	const struct pingpong_class *class = pingpong->current;
-
-	if (class->kind == OPERATION_WRITE) {
-		if (*class->seen == (uint8_t)pingpong->iteration) {
-			/* What follows must not be read before it. */
-			__atomic_thread_fence(__ATOMIC_ACQUIRE);
-			pingpong->wants_arrival = false;
-		}
-	} else {
-		look_for_receive(pingpong);
-	}
-}
-
-/* One look at all that is awaited; true when none of it is any more. */
-static inline bool look(struct pingpong *pingpong)
-{
-	if (pingpong->wants_completion) {
-		look_for_completion(pingpong);
-	}
-	if (pingpong->wants_arrival) {
-		look_for_arrival(pingpong);
-	}
-	pingpong->flow->polls++;
-	if (pingpong->wants_completion || pingpong->wants_arrival) {
-		pingpong->flow->empty_polls++;
-		return false;
-	}
-	return true;
-}
-
-/* Looks until all is there, too often for one burst, or something failed. */
-static inline bool wait_for_all(struct pingpong *pingpong, int *looks)
-{
-	while (!look(pingpong)) {
-		*looks -= pingpong->wants_completion || pingpong->current->kind == OPERATION_SEND
-				  ? LOOK_COST
-				  : 1;
-		if (*looks <= 0 || pingpong->flow->state > FLOW_CLOSING) {
-			return false;
-		}
-	}
-	return pingpong->flow->state <= FLOW_CLOSING;
-}
-
-static inline bool post(struct pingpong *pingpong, struct pingpong_class *class, uint64_t iteration)
-{
-	struct ibv_send_wr *bad;
-	int number;
-
-	if (class->kind == OPERATION_WRITE) {
-		*class->mark = (uint8_t)iteration;
-	}
-	pingpong->posted[class - pingpong->classes]++;
-	pingpong->wants_completion = true;
-	number = ibv_post_send(pingpong->qp, &class->wr, &bad);
-	if (__builtin_expect(number != 0, 0)) {
-		fault_call(pingpong->flow, "ibv_post_send", number, 0, class->kind, clock_ticks());
-		return false;
-	}
-	return true;
-}
-
-static inline void count_done(struct pingpong *pingpong, const struct pingpong_class *class)
-{
-	pingpong->completed[class - pingpong->classes]++;
-	pingpong->bytes += class->sge.length;
-	pingpong->done++;
-}
-
-static inline void add_sample(struct pingpong *pingpong, uint64_t now_ticks)
-{
-	const struct pingpong_class *class = pingpong->current;
-	struct window *window = &pingpong->flow->window;
-
-	if (pingpong->stamp >= window->open_ticks) {
-		uint64_t ns = clock_ticks_to_ns(&window->scale, now_ticks - pingpong->stamp);
-
-		histogram_add(&window->interval[class - pingpong->classes],
-			      ns >> class->half_shift);
-	}
-}
-
-/* An iteration is over at now_ticks. False when there is no next one. */
-static inline bool end_iteration(struct pingpong *pingpong, uint64_t now_ticks)
-{
-	struct flow *flow = pingpong->flow;
-
-	add_sample(pingpong, now_ticks);
-	count_done(pingpong, pingpong->current);
-	step_deck(pingpong);
-	pingpong->is_under_way = false;
-	flow->found_ticks = now_ticks;
-	if (__builtin_expect(flow->state == FLOW_CLOSING, 0)) {
-		flow_drained(flow, now_ticks);
-	} else if (__builtin_expect(pingpong->done == pingpong->limit, 0)) {
-		flow_finish(flow, now_ticks);
-	} else if (__builtin_expect(now_ticks >= flow->window.next_ticks, 0)) {
-		flow_tick(flow, now_ticks);
-	}
-	return flow->state <= FLOW_CLOSING;
-}
-
-static bool pingpong_initiate(struct flow *flow)
-{
-	struct pingpong *pingpong = flow->own;
-	uint64_t now_ticks = clock_ticks();
-	uint64_t until_ticks = now_ticks + flow->burst_ticks;
-	int looks = LOOKS;
-	bool has_found = false;
-
-	for (unsigned round = 0; round < FLOW_BURST_ROUNDS; round++) {
-		if (!pingpong->is_under_way) {
-			pingpong->is_under_way = true;
-			pingpong->wants_arrival = pingpong->current->kind != OPERATION_READ;
-			forget(pingpong->current, pingpong->iteration);
-			pingpong->stamp = now_ticks;
-			if (!post(pingpong, pingpong->current, pingpong->iteration)) {
-				break;
-			}
-		}
-		if (!wait_for_all(pingpong, &looks)) {
-			break;
-		}
-		/* One reading is the end of this sample and the begin of the next. */
-		now_ticks = clock_ticks();
-		has_found = true;
-		bool is_quiet = now_ticks < flow->window.next_ticks;
-
-		if (!end_iteration(pingpong, now_ticks) || now_ticks >= until_ticks) {
-			break;
-		}
-		if (__builtin_expect(!is_quiet, 0)) {
-			now_ticks = clock_ticks(); /* cutting an interval is in no sample */
-		}
-	}
-	return has_found;
-}
-
-static bool pingpong_answer(struct flow *flow)
-{
-	struct pingpong *pingpong = flow->own;
-	uint64_t until_ticks = clock_ticks() + flow->burst_ticks;
-	struct pingpong_class *answered;
-	uint64_t iteration;
-	uint64_t now_ticks;
-	int looks = LOOKS;
-	bool has_found = false;
-
-	for (unsigned round = 0; round < FLOW_BURST_ROUNDS; round++) {
-		if (!wait_for_all(pingpong, &looks)) {
-			break;
-		}
-		has_found = true;
-		if (!pingpong->has_opened) {
-			pingpong->has_opened = true;
-			flow_arrived(flow);
-		}
-		answered = pingpong->current;
-		iteration = pingpong->iteration;
-		step_deck(pingpong);
-		skip_reads(pingpong);
-		forget(pingpong->current, pingpong->iteration);
-		pingpong->wants_arrival = true;
-		now_ticks = clock_ticks();
-		if (!post(pingpong, answered, iteration)) {
-			break;
-		}
-		count_done(pingpong, answered);
-		if (now_ticks >= flow->window.next_ticks) {
-			flow_tick(flow, now_ticks);
-		}
-		if (flow->state > FLOW_CLOSING || now_ticks >= until_ticks) {
-			break;
-		}
-	}
-	return has_found;
 }
 
 static void pingpong_begin(struct flow *flow, uint64_t iterations)
@@ -480,7 +189,7 @@ const struct flow_pattern pingpong_pattern = {
 	.prepare = pingpong_prepare,
 	.release = pingpong_release,
 	.begin = pingpong_begin,
-	.burst = pingpong_initiate,
+	.burst = rally_initiate,
 	.mark_open = pingpong_mark_open,
 	.mark_close = pingpong_mark_close,
 	.close = pingpong_close,

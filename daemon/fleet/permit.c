@@ -90,33 +90,45 @@ static enum permit_answer check_assignment(struct permit_request *request, struc
 
 /* --- configured limits --- */
 
+/* How long this end may be kept at work: by its own clock, whatever the other end does. */
+static bool is_too_long(const struct workload *workload, uint64_t limit_ns)
+{
+	uint64_t expected_ns = workload_expected_ns(workload);
+
+	/* Counted operations end by their timeout; a duration may be waited for up to a written
+	 * one. */
+	return (expected_ns != CLOCK_NEVER && expected_ns > limit_ns) ||
+	       ((expected_ns == CLOCK_NEVER || workload->run.timeout_ns != SCHEMA_AUTO) &&
+		workload_timeout_ns(workload) > limit_ns);
+}
+
 static enum permit_answer check_duration(struct permit_request *request, struct error *err)
 {
 	const struct workload *workload = &request->assignment->workload;
 	uint64_t limit_ns = request->limits->max_duration_ns;
 	uint64_t expected_ns = workload_expected_ns(workload);
-	bool is_counted = expected_ns == CLOCK_NEVER; /* ends by iterations, or by its timeout */
-	uint64_t longest_ns = is_counted ? workload_timeout_ns(workload) : expected_ns;
 	char is[UNITS_SIZE];
 	char may[UNITS_SIZE];
 
-	if (is_own_run(request) || longest_ns <= limit_ns) {
+	if (is_own_run(request) || !is_too_long(workload, limit_ns)) {
 		return PERMIT_YES;
 	}
-	units_write_duration(longest_ns, is);
 	units_write_duration(limit_ns, may);
-	if (is_counted) {
-		error_set(
-			err, -EPERM, ERROR_RESOURCE,
-			"run.iterations may take until run.timeout, %s, above limits.max_duration %s of "
-			"\"%s\"; set run.timeout to %s or less in the scenario, or raise the limit there",
-			is, may, request->local_node, may);
-	} else {
+	if (expected_ns != CLOCK_NEVER && expected_ns > limit_ns) {
+		units_write_duration(expected_ns, is);
 		error_set(
 			err, -EPERM, ERROR_RESOURCE,
 			"run.warmup and run.duration, together %s, are above limits.max_duration %s of "
 			"\"%s\"; shorten the run, or raise the limit there",
 			is, may, request->local_node);
+	} else {
+		units_write_duration(workload_timeout_ns(workload), is);
+		error_set(
+			err, -EPERM, ERROR_RESOURCE,
+			"%s may take until run.timeout, %s, above limits.max_duration %s of \"%s\"; "
+			"set run.timeout to %s or less in the scenario, or raise the limit there",
+			workload->run.iterations ? "run.iterations" : "the run", is, may,
+			request->local_node, may);
 	}
 	return refuse_limit(err);
 }

@@ -15,6 +15,8 @@
 #define LIMIT_QPS 1024 /* queue pairs of one measurement */
 #define LIMIT_SEND_WR 32768
 #define LIMIT_RING_WRS 65536 /* prepared work requests of one job */
+#define LIMIT_QUEUE_WRS \
+	(1u << 20) /* places in the send and receive queues of one job: pinned by drivers */
 #define LIMIT_INTERVALS 2048 /* intervals of one measurement */
 #define LIMIT_EXPECTATIONS 32
 #define LIMIT_PAIRS 4096 /* measurements of one run */
@@ -26,6 +28,7 @@
 #define LIMIT_SCENARIOS 256
 #define LIMIT_RUN_DURATION_NS (24ull * 3600 * 1000000000)
 #define LIMIT_BUFFER_BYTES (1ull << 30) /* of one job; also bounded by limits.max_pinned_memory */
-/* Of the control protocol, after authentication: holds the totals of LIMIT_CLASSES full histograms and LIMIT_INTERVALS intervals. */
+/* Of the control protocol, after authentication: holds the totals of LIMIT_CLASSES full histograms
+ * and LIMIT_INTERVALS intervals. */
 #define LIMIT_FRAME_BYTES (2u << 20)
 #define LIMIT_FRAME_UNAUTHENTICATED_BYTES 4096u

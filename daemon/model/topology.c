@@ -155,7 +155,7 @@ static const struct schema_field results_fields[] = {
 	  DAEMON(keep_runs),
 	  RANGE(1, 100000),
 	  .fallback = "256",
-	  .doc = "Results kept in memory; the oldest go first." },
+	  .doc = "Results kept in memory, 256 MiB of them at most; the oldest go first." },
 	LATER("max_bytes", "use keep_runs"),
 	LATER("jsonl", "use rdmatestctl results --json"),
 	{ 0 },

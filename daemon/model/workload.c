@@ -10,7 +10,9 @@ const char *const load_model_names[] = { "closed", "open", NULL };
 
 #define S_NS 1000000000ull
 #define DEFAULT_DURATION_NS (10 * S_NS)
-#define ITERATIONS_TIMEOUT_NS (600 * S_NS) /* how long they take is not known before: ten minutes, unless run.timeout says else */
+#define ITERATIONS_TIMEOUT_NS                                                                   \
+	(600 * S_NS) /* how long they take is not known before: ten minutes, unless run.timeout \
+			says else */
 
 #define QP(member) .offset = offsetof(struct qp_settings, member)
 #define CQ(member) .offset = offsetof(struct cq_settings, member)
@@ -172,7 +174,7 @@ const struct schema_field cq_fields[] = {
 	  .type = SCHEMA_INTEGER,
 	  .has_auto = true,
 	  CQ(size),
-	  RANGE(1, 4194304),
+	  RANGE(1, LIMIT_QUEUE_WRS),
 	  .fallback = "auto",
 	  .doc = "Entries of the completion queue; auto: all that can be outstanding." },
 	LATER("moderation", "use workload.signal_interval to get fewer completions"),

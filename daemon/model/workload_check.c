@@ -261,6 +261,23 @@ static void check_outstanding(struct check *check)
 	}
 }
 
+/* Queues are memory that drivers pin, and no limit of registered memory counts it. */
+static void check_depths(struct check *check)
+{
+	const struct qp_settings *qp = &check->workload->qp;
+	uint64_t receives = has_operation(check->workload, OPERATION_SEND) ? qp->max_recv_wr : 0;
+	uint64_t total = qp->num_qps * (qp->max_send_wr + receives);
+
+	if (total > LIMIT_QUEUE_WRS) {
+		complain(check, receives > qp->max_send_wr ? "qp.max_recv_wr" : "qp.max_send_wr",
+			 "qp.num_qps",
+			 "%" PRIu64 " queue pairs with %" PRIu64 " sends and %" PRIu64
+			 " receives each have room for %" PRIu64
+			 " work requests, above %u; lower one of them",
+			 qp->num_qps, qp->max_send_wr, receives, total, LIMIT_QUEUE_WRS);
+	}
+}
+
 static void check_batch(struct check *check, const char *field, uint64_t value)
 {
 	const struct qp_settings *qp = &check->workload->qp;
@@ -450,9 +467,9 @@ static void check_intervals(struct check *check)
 unsigned workload_check(const struct workload *workload, workload_report_fn report, void *arg)
 {
 	static void (*const checks[])(struct check * check) = {
-		check_supported, check_operations, check_path,	  check_reads,
-		check_memory,	 check_queues,	   check_cq_size, check_pingpong,
-		check_length,	 check_intervals,  check_ring,
+		check_supported, check_operations, check_path,	    check_reads,
+		check_memory,	 check_depths,	   check_queues,    check_cq_size,
+		check_pingpong,	 check_length,	   check_intervals, check_ring,
 	};
 	struct check check = { .workload = workload, .report = report, .arg = arg };
 

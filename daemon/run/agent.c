@@ -223,21 +223,23 @@ static void release(struct task *task)
 }
 
 /* Another job on this end's port: two would measure each other. */
-static bool endpoint_is_busy(const struct agent *agent, const struct assignment *assignment)
+static bool endpoint_is_busy(const struct agent_way *way, const struct assignment *assignment)
 {
 	const struct endpoint *ours = assignment_local(assignment);
 	struct task *task;
 
-	list_each(task, &agent->tasks, link) {
+	list_each(task, &way->agent->tasks, link) {
 		const struct endpoint *theirs = assignment_local(&task->assignment);
 
 		if (strcmp(ours->device, theirs->device) != 0 ||
 		    ours->port_num != theirs->port_num) {
 			continue;
 		}
-		/* Both ends of one pair may be the same port: a loopback through the device. */
-		if (strcmp(assignment->run_id, task->assignment.run_id) == 0 &&
-		    assignment->pair == task->assignment.pair) {
+		/* Both ends of one pair may be the same port, a loopback through the device: but
+		 * not because somebody else names the same run. */
+		if (task->way == way && assignment->role != task->assignment.role &&
+		    assignment->pair == task->assignment.pair &&
+		    strcmp(assignment->run_id, task->assignment.run_id) == 0) {
 			continue;
 		}
 		return true;
@@ -258,7 +260,7 @@ static enum permit_answer ask_permit(struct agent_way *way, const struct assignm
 		.qps = used.qps,
 		.pinned_bytes = used.pinned_bytes,
 		.is_stopping = agent->is_stopping,
-		.is_endpoint_busy = endpoint_is_busy(agent, assignment),
+		.is_endpoint_busy = endpoint_is_busy(way, assignment),
 	};
 	return permit_check(assignment, way->coordinator, way->has_labels ? &way->labels : NULL,
 			    agent->node_name, engine_inventory(agent->engine), &agent->limits,
@@ -502,6 +504,14 @@ bool agent_handle(struct agent_way *way, const char *kind, const json_t *message
 	return true;
 }
 
+void agent_way_set_labels(struct agent_way *way, const struct labels *labels)
+{
+	way->has_labels = labels != NULL;
+	if (labels != NULL) {
+		way->labels = *labels;
+	}
+}
+
 struct agent_way *agent_way_new(struct agent *agent, const char *coordinator,
 				const struct labels *labels, agent_answer_fn answer_fn, void *arg)
 {
@@ -509,10 +519,7 @@ struct agent_way *agent_way_new(struct agent *agent, const char *coordinator,
 
 	way->agent = agent;
 	text_copy(way->coordinator, sizeof(way->coordinator), coordinator);
-	way->has_labels = labels != NULL;
-	if (labels != NULL) {
-		way->labels = *labels;
-	}
+	agent_way_set_labels(way, labels);
 	way->answer = answer_fn;
 	way->arg = arg;
 	list_append(&agent->ways, &way->link);

@@ -41,6 +41,8 @@ typedef void (*agent_answer_fn)(void *arg, json_t *message);
 /* labels: of the coordinator if we know it, copied; may be NULL. */
 struct agent_way *agent_way_new(struct agent *agent, const char *coordinator,
 				const struct labels *labels, agent_answer_fn answer, void *arg);
+/* Other labels than it was made with; copied; may be NULL. */
+void agent_way_set_labels(struct agent_way *way, const struct labels *labels);
 /* The way broke: no answers any more, its jobs are released. */
 void agent_way_free(struct agent_way *way);
 /* False when the kind is not an agent's. */

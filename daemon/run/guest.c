@@ -101,6 +101,16 @@ size_t guest_count(const struct guests *guests)
 	return guests->count;
 }
 
+void guest_configure(struct guests *guests)
+{
+	struct guest *guest;
+
+	list_each(guest, &guests->list, link) {
+		agent_way_set_labels(guest->way, guests->labels(guests->arg,
+								session_peer_name(guest->session)));
+	}
+}
+
 void guest_send_inventory(struct guests *guests)
 {
 	struct guest *guest;

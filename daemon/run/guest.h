@@ -21,6 +21,8 @@ struct guests *guest_new(struct agent *agent, guest_labels_fn labels, void *arg)
 /* To be given to session_listen with the guests as its argument. */
 void guest_accept(void *guests, struct session *session);
 size_t guest_count(const struct guests *guests);
+/* After a reload: who is known by which labels may have changed. */
+void guest_configure(struct guests *guests);
 /* After our inventory changed. */
 void guest_send_inventory(struct guests *guests);
 /* Says goodbye to all; their jobs are released. */

@@ -7,6 +7,11 @@
 #include "util/memory.h"
 #include "util/text.h"
 
+/*
+ * Of finished results, whatever keep says: a run may have thousands of pairs, each with histograms
+ * that a peer filled.
+ */
+#define BYTES_MAX (256ull << 20)
 /* Shortest beginning of an id that stands for it. */
 #define ID_PREFIX 6
 
@@ -37,9 +42,50 @@ void history_free(struct history *history)
 	free(history);
 }
 
-static void trim(struct history *history)
+static uint64_t totals_bytes(const struct totals *totals)
+{
+	return totals->class_count * sizeof(*totals->classes) +
+	       totals->interval_count * sizeof(*totals->intervals);
+}
+
+static uint64_t run_bytes(const struct run *run)
+{
+	uint64_t bytes = sizeof(*run) + sizeof(*run->scenario);
+
+	for (size_t i = 0; i < run->measurement_count; i++) {
+		const struct measurement *measurement = run->measurements[i];
+
+		bytes += sizeof(*measurement) + totals_bytes(&measurement->initiator.totals) +
+			 totals_bytes(&measurement->responder.totals);
+		bytes += measurement->initiator.info ? sizeof(*measurement->initiator.info) : 0;
+		bytes += measurement->responder.info ? sizeof(*measurement->responder.info) : 0;
+	}
+	return bytes;
+}
+
+/* How many of the oldest must go: beyond `keep`, or beyond the memory; the newest finished one
+ * never does. */
+static size_t count_excess(const struct history *history)
 {
 	size_t excess = history->count > history->keep ? history->count - history->keep : 0;
+	uint64_t bytes = 0;
+	size_t done = 0;
+	size_t fitting = 0;
+
+	for (size_t i = history->count; i-- > 0;) {
+		if (history->runs[i]->state != RUN_DONE) {
+			continue;
+		}
+		bytes += run_bytes(history->runs[i]);
+		done++;
+		fitting += bytes <= BYTES_MAX || done == 1;
+	}
+	return done - fitting > excess ? done - fitting : excess;
+}
+
+static void trim(struct history *history)
+{
+	size_t excess = count_excess(history);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < history->count; i++) {

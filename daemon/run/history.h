@@ -15,7 +15,7 @@ struct history;
 struct history *history_new(size_t keep);
 void history_free(struct history *history);
 void history_configure(struct history *history, size_t keep);
-/* Takes the run; the oldest finished ones beyond `keep` are freed. */
+/* Takes the run; the oldest finished ones beyond `keep`, or beyond 256 MiB, are freed. */
 void history_add(struct history *history, struct run *run);
 size_t history_count(const struct history *history);
 /* Newest first; valid until the next history_add. */

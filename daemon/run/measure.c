@@ -238,7 +238,7 @@ static void begin_running(struct measure *measure)
 		clock_mono_ns() - measure->options.accepted_mono_ns;
 	enter(measure, PHASE_RUNNING,
 	      workload_timeout_ns(&measure->measurement->assignment.workload) +
-		      0 * WORKLOAD_GRACE_NS);
+		      2 * WORKLOAD_GRACE_NS);
 }
 
 static void prepare_second(struct measure *measure)

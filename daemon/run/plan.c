@@ -321,7 +321,14 @@ static void refuse_no_port(struct plan_pair *pair, const struct scenario *scenar
 	       from->name, to->name);
 }
 
-static void add_node_pair(struct plan *plan, const struct plan_request *request,
+/* Ports multiply: every pair of them is one of the pairs that topology.max_pairs bounds. */
+static bool is_full(const struct plan *plan, const struct plan_request *request)
+{
+	return plan->count >= request->scenario->topology.max_pairs || plan->count >= LIMIT_PAIRS;
+}
+
+/* False when there are more pairs than the scenario allows. */
+static bool add_node_pair(struct plan *plan, const struct plan_request *request,
 			  const struct plan_node *from, const struct plan_node *to)
 {
 	size_t before = plan->count;
@@ -329,7 +336,7 @@ static void add_node_pair(struct plan *plan, const struct plan_request *request,
 	if (from->inventory == NULL || to->inventory == NULL) {
 		refuse_unreachable(add_pair(plan, request, from, to),
 				   from->inventory == NULL ? from : to);
-		return;
+		return true;
 	}
 	for (size_t i = 0; i < from->inventory->port_count; i++) {
 		const struct port *a = &from->inventory->ports[i];
@@ -342,6 +349,9 @@ static void add_node_pair(struct plan *plan, const struct plan_request *request,
 			    !port_is_wished(request->scenario, b)) {
 				continue;
 			}
+			if (is_full(plan, request)) {
+				return false;
+			}
 			pair = add_pair(plan, request, from, to);
 			take_port(&pair->assignment.initiator, &pair->initiator_port, a);
 			take_port(&pair->assignment.responder, &pair->responder_port, b);
@@ -351,6 +361,7 @@ static void add_node_pair(struct plan *plan, const struct plan_request *request,
 	if (plan->count == before) {
 		refuse_no_port(add_pair(plan, request, from, to), request->scenario, from, to);
 	}
+	return true;
 }
 
 static bool is_pair(const struct scenario *scenario, const struct plan_node *from,
@@ -398,15 +409,13 @@ int plan_build(const struct plan_request *request, struct plan **ret, struct err
 			    strcmp(request->only_initiator, from->name) != 0) {
 				continue;
 			}
-			if (plan->count >= scenario->topology.max_pairs ||
-			    plan->count >= LIMIT_PAIRS) {
+			if (is_full(plan, request) || !add_node_pair(plan, request, from, to)) {
 				return error_set(
 					err, -E2BIG, ERROR_INPUT,
 					"scenario \"%s\": more than topology.max_pairs %" PRIu64
 					" pairs; narrow peers.from and peers.to, or raise it",
 					scenario->name, scenario->topology.max_pairs);
 			}
-			add_node_pair(plan, request, from, to);
 		}
 	}
 	if (plan->count == 0) {

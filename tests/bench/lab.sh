@@ -20,7 +20,7 @@ TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 BENCH=$TOP/tests/bench
 ITERATIONS=1000 # as in lab.yaml
 # test | perftest program and options | better, limit of the bound | unit
-TESTS=("write-bandwidth|ib_write_bw -u 18 -s 65536|least|0.95|MiB/s" "read-bandwidth|ib_read_bw -u 18 -s 65536|least|0.95|MiB/s"
+TESTS=("write-bandwidth|ib_write_bw -u 21 -s 65536|least|0.95|MiB/s" "read-bandwidth|ib_read_bw -u 21 -s 65536|least|0.95|MiB/s"
        "write-latency|ib_write_lat -s 2|most|1.10|us" "send-latency|ib_send_lat -s 2|most|1.10|us"
        "read-latency|ib_read_lat -s 2|most|1.10|us")
 

@@ -119,6 +119,29 @@ void cluster_set(struct cluster *cluster, size_t index, const char *key, const c
 	text_copy(member->values[member->setting_count++], sizeof(member->values[0]), value);
 }
 
+void cluster_edit(struct cluster *cluster, size_t index, const char *old, const char *new)
+{
+	const char *path = daemon_parts(cluster_daemon(cluster, index))->config->path;
+	_cleanup_text_ struct text text = TEXT_INIT;
+	char before[4096];
+	char *at;
+	FILE *file = fopen(path, "re");
+	size_t length;
+
+	assert_non_null(file);
+	length = fread(before, 1, sizeof(before) - 1, file);
+	fclose(file);
+	before[length] = '\0';
+	at = strstr(before, old);
+	assert_non_null(at);
+	*at = '\0';
+	text_format(&text, "%s%s%s", before, new, at + strlen(old));
+	file = fopen(path, "we");
+	assert_non_null(file);
+	assert_int_equal(fwrite(text.data, 1, text.length, file), text.length);
+	fclose(file);
+}
+
 void cluster_set_protocol(struct cluster *cluster, size_t index, unsigned protocol)
 {
 	cluster->members[index].protocol = protocol;

@@ -31,6 +31,8 @@ const char *cluster_device(const struct cluster *cluster, size_t index);
  * daemon. */
 void cluster_set(struct cluster *cluster, size_t index, const char *key, const char *value);
 void cluster_set_protocol(struct cluster *cluster, size_t index, unsigned protocol);
+/* Replaces the first `old` in the main file of a node that runs: for a reload. */
+void cluster_edit(struct cluster *cluster, size_t index, const char *old, const char *new);
 /* Another scenario file for one node. */
 void cluster_write_scenarios(struct cluster *cluster, size_t index, const char *scenarios);
 /* Whether the node's device is on the fabric; it is, unless told before cluster_start. */

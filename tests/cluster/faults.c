@@ -47,7 +47,11 @@ static const char scenarios[] =
 	"    run: { warmup: 0s, iterations: 128 }\n"
 	"  - name: endless\n"
 	"    workload: { pattern: stream, load: { outstanding: 8 }, ops: [{ op: send, size: 4KiB }] }\n"
-	"    run: { warmup: 0s, iterations: 1000000000, timeout: 2s }\n";
+	"    run: { warmup: 0s, iterations: 1000000000, timeout: 2s }\n"
+	"  - name: labelled\n"
+	"    peers: { from: \"role=tester\" }\n"
+	"    workload: { pattern: pingpong, ops: [{ op: write, size: 8B }] }\n"
+	"    run: { warmup: 0s, iterations: 50 }\n";
 
 /* Half a millisecond one way: twenty seconds of traffic are then a matter of thousands of
  * operations, not of millions. */
@@ -342,6 +346,44 @@ static void reload(struct cluster *cluster, size_t index, struct reload_wait *wa
 	assert_true(world_run_until(cluster_world(cluster), is_told, wait, 10 * SECOND_NS));
 }
 
+static void labels_that_a_reload_gives_a_peer_count_for_the_session_it_has(void **state)
+{
+	struct cluster *cluster = new_pair();
+	struct reload_wait wait;
+
+	cluster_set(cluster, 1, "limits", "{ accept_from: \"role=tester\" }");
+	cluster_start_all(cluster);
+	cluster_expect(cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "short")),
+		       VERDICT_ERROR, ERROR_RESOURCE, STAGE_RESOURCE, "permit", "RDT-0105");
+	cluster_edit(cluster, 1, "{ name: node01,", "{ name: node01, labels: { role: tester },");
+	reload(cluster, 1, &wait);
+	assert_true(wait.is_ok);
+	expect_pass(cluster, 0, "short");
+	cluster_edit(cluster, 1, "role: tester", "role: retired");
+	reload(cluster, 1, &wait);
+	assert_true(wait.is_ok);
+	cluster_expect(cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "short")),
+		       VERDICT_ERROR, ERROR_RESOURCE, STAGE_RESOURCE, "permit", "RDT-0105");
+	cluster_free(cluster);
+}
+
+static void labels_that_a_reload_gives_this_node_are_planned_with(void **state)
+{
+	struct cluster *cluster = new_pair();
+	struct reload_wait wait;
+	const struct run *run;
+
+	cluster_start_all(cluster);
+	run = cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "labelled"));
+	assert_int_equal(run->verdict, VERDICT_ERROR);
+	assert_int_equal(run->measurement_count, 0);
+	cluster_edit(cluster, 0, "daemon:\n", "daemon:\n  labels: { role: tester }\n");
+	reload(cluster, 0, &wait);
+	assert_true(wait.is_ok);
+	expect_pass(cluster, 0, "labelled");
+	cluster_free(cluster);
+}
+
 static void a_broken_configuration_at_reload_changes_nothing(void **state)
 {
 	struct cluster *cluster = new_pair();
@@ -518,6 +560,8 @@ int main(void)
 		cmocka_unit_test(above_a_configured_limit_of_the_responder_is_refused_by_name),
 		cmocka_unit_test(a_second_run_waits_for_the_first),
 		cmocka_unit_test(a_run_of_the_other_node_waits_for_a_busy_end),
+		cmocka_unit_test(labels_that_a_reload_gives_a_peer_count_for_the_session_it_has),
+		cmocka_unit_test(labels_that_a_reload_gives_this_node_are_planned_with),
 		cmocka_unit_test(a_broken_configuration_at_reload_changes_nothing),
 		cmocka_unit_test(
 			a_run_goes_on_with_the_scenario_it_began_with_when_a_reload_removes_it),
@@ -525,8 +569,7 @@ int main(void)
 		cmocka_unit_test(sigterm_of_the_responder_is_a_lost_daemon),
 		cmocka_unit_test(cancelling_ends_a_run_that_goes_on_and_one_that_waits),
 		cmocka_unit_test(a_black_hole_between_two_living_daemons_is_a_failure_of_the_path),
-		cmocka_unit_test(
-			a_run_that_is_not_done_at_its_timeout_is_the_scenarios_error),
+		cmocka_unit_test(a_run_that_is_not_done_at_its_timeout_is_the_scenarios_error),
 		cmocka_unit_test(a_hundred_runs_leave_nothing_behind),
 	};
 

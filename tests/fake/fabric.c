@@ -172,8 +172,24 @@ void nic_run_due(struct fabric *fabric, uint64_t now_ns)
 
 void nic_lock(struct fabric *fabric)
 {
+	atomic_fetch_add(&fabric->waiters, 1);
 	pthread_mutex_lock(&fabric->lock);
+	atomic_fetch_sub(&fabric->waiters, 1);
 	nic_run_due(fabric, fabric_now_ns());
+}
+
+bool nic_try_lock(struct fabric *fabric)
+{
+	if (!atomic_load(&fabric->is_threaded)) {
+		nic_lock(fabric);
+		return true;
+	}
+	/* a mutex is not fair: many threads that poll would keep one that posts waiting for long */
+	if (atomic_load(&fabric->waiters) > 0 || pthread_mutex_trylock(&fabric->lock) != 0) {
+		return false;
+	}
+	nic_run_due(fabric, fabric_now_ns());
+	return true;
 }
 
 void nic_unlock(struct fabric *fabric)
@@ -265,7 +281,7 @@ static void *pump(void *arg)
 {
 	struct fabric *fabric = arg;
 
-	pthread_mutex_lock(&fabric->lock);
+	nic_lock(fabric);
 	while (fabric->is_pumping) {
 		uint64_t now_ns = fabric_now_ns();
 		nic_run_due(fabric, now_ns);

@@ -11,6 +11,7 @@
 
 #include <infiniband/verbs.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -101,7 +102,8 @@ struct fabric {
 	pthread_cond_t changed; /* an event was acknowledged, a fault cleared, the fabric became
 				   threaded */
 	pthread_cond_t pump_wake;
-	bool is_threaded;
+	atomic_bool is_threaded;
+	atomic_uint waiters; /* for the lock, who have something to do: pollers step back */
 	uint64_t now_ns;
 	uint64_t random;
 	struct timeline timeline;
@@ -353,6 +355,8 @@ void *nic_alloc(size_t count, size_t size_bytes);
 
 /* Without the lock: take it and run what is due; release it. */
 void nic_lock(struct fabric *fabric);
+/* For who looks whether there is something: false, and not locked, when others have more to do. */
+bool nic_try_lock(struct fabric *fabric);
 void nic_unlock(struct fabric *fabric);
 void nic_run_due(struct fabric *fabric, uint64_t now_ns);
 struct event *nic_event(struct fabric *fabric, uint64_t at_ns,

@@ -130,27 +130,37 @@ static void connect_end(struct end *end, const struct end *other,
 	PAIR_NEED(pair_to_rts(end, &attr) == 0);
 }
 
-void pair_init(struct pair *pair, const struct pair_options *options)
+void pair_join(struct pair *pair, struct fabric *fabric, const char *left_host,
+	       const char *right_host, const struct pair_options *options)
 {
 	struct pair_options none = { 0 };
 
 	options = options ? options : &none;
-	fake_clock_start(PAIR_START_NS);
-	*pair = (struct pair){ .fabric = fabric_new(options->seed) };
-	fabric_use(pair->fabric);
+	pair->fabric = fabric;
 	struct fabric_device_config config = options->device;
 	config.name = "left";
+	config.host = left_host;
 	config.address = "10.0.0.1";
-	fabric_add_device(pair->fabric, &config);
+	fabric_add_device(fabric, &config);
 	config.name = "right";
+	config.host = right_host;
 	config.address = "10.0.0.2";
-	fabric_add_device(pair->fabric, &config);
+	fabric_add_device(fabric, &config);
 	make_end(&pair->left, "left", options);
 	make_end(&pair->right, "right", options);
 	if (!options->is_unconnected) {
 		connect_end(&pair->left, &pair->right, options);
 		connect_end(&pair->right, &pair->left, options);
 	}
+}
+
+void pair_init(struct pair *pair, const struct pair_options *options)
+{
+	fake_clock_start(PAIR_START_NS);
+	*pair = (struct pair){ 0 };
+	struct fabric *fabric = fabric_new(options ? options->seed : 0);
+	fabric_use(fabric);
+	pair_join(pair, fabric, NULL, NULL, options);
 }
 
 static void free_end(struct end *end)
@@ -164,10 +174,15 @@ static void free_end(struct end *end)
 	free(end->buffer);
 }
 
-void pair_done(struct pair *pair)
+void pair_leave(struct pair *pair)
 {
 	free_end(&pair->left);
 	free_end(&pair->right);
+}
+
+void pair_done(struct pair *pair)
+{
+	pair_leave(pair);
 	fabric_print_objects(pair->fabric, stderr);
 	PAIR_NEED(fabric_objects(pair->fabric) == 0);
 	fabric_free(pair->fabric);

@@ -50,6 +50,11 @@ struct pair_options {
 
 /* options NULL: all defaults. Aborts when anything fails. */
 void pair_init(struct pair *pair, const struct pair_options *options);
+/* The same on another's fabric and clock, with devices "left" and "right" of these hosts; ended by
+ * pair_leave. */
+void pair_join(struct pair *pair, struct fabric *fabric, const char *left_host,
+	       const char *right_host, const struct pair_options *options);
+void pair_leave(struct pair *pair);
 /* Destroys everything and checks that nothing is left. Objects set to NULL are taken as destroyed.
  */
 void pair_done(struct pair *pair);

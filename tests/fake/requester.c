@@ -370,6 +370,19 @@ static void fill_request(const struct fake_qp *qp, const struct send_wqe *wqe,
 	flight->psn = psn_add(wqe->psn, first);
 }
 
+static void count_again(struct fake_qp *qp, struct send_wqe *wqe, const struct flight *flight)
+{
+	uint32_t end = flight->first + flight->count;
+
+	if (wqe->ever_sent > flight->first) {
+		uint32_t again = (wqe->ever_sent < end ? wqe->ever_sent : end) - flight->first;
+		/* a read is asked for with one packet, whatever its length */
+		qp->device->counters.retransmits += flight->wire_packets == flight->count ? again
+											  : 1;
+	}
+	wqe->ever_sent = end > wqe->ever_sent ? end : wqe->ever_sent;
+}
+
 void requester_send(struct fake_qp *qp)
 {
 	uint64_t position = qp->sq_next;
@@ -395,12 +408,7 @@ void requester_send(struct fake_qp *qp)
 	}
 
 	fill_request(qp, wqe, &flight);
-	uint32_t end = flight.first + flight.wire_packets;
-	if (wqe->ever_sent > flight.first) {
-		uint32_t again = (wqe->ever_sent < end ? wqe->ever_sent : end) - flight.first;
-		qp->device->counters.retransmits += again;
-	}
-	wqe->ever_sent = end > wqe->ever_sent ? end : wqe->ever_sent;
+	count_again(qp, wqe, &flight);
 
 	uint64_t left_ns = wire_send(qp->device->fabric, &flight, responder_request);
 	wqe->sent_until_ns = left_ns;

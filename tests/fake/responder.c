@@ -70,12 +70,14 @@ static void owe(struct fake_qp *qp, const struct response *response)
 		send_small(qp, response);
 		return;
 	}
-	if (last != NULL && last->kind == RESPONSE_ACK && response->kind == RESPONSE_ACK) {
-		last->psn = response->psn;
+	bool is_small = response->kind == RESPONSE_ACK || response->kind == RESPONSE_NAK;
+	if (last != NULL && is_small && last->kind == response->kind) {
+		*last = *response; /* the newest says it all */
 		return;
 	}
+	/* no room: as if it were lost, the requester asks again */
 	if (qp->response_count == qp->response_size) {
-		nic_die("qp 0x%x owes more than %u answers", qp->ib.qp_num, qp->response_size);
+		return;
 	}
 	qp->responses[(qp->response_head + qp->response_count++) % qp->response_size] = *response;
 	wire_kick(qp);

@@ -83,8 +83,8 @@ LONG='scenario long "$STREAM" "{ warmup: 0s, duration: 20s }"; scenario short "$
     passes() { run_scenario 1 short again.json; [[ $(jq -r .verdict again.json) == pass ]]; }
     eventually 60 passes
   '
-  "$LAB" exec --name "$(lab_name)" -- lab-reset
   echo "$output"
+  "$LAB" exec --name "$(lab_name)" -- lab-reset
   [ "$status" -eq 0 ]
 }
 
@@ -101,8 +101,8 @@ LONG='scenario long "$STREAM" "{ warmup: 0s, duration: 20s }"; scenario short "$
     passes() { run_scenario 1 short again.json; [[ $(jq -r .verdict again.json) == pass ]]; }
     eventually 60 passes
   '
-  "$LAB" exec --name "$(lab_name)" -- lab-reset
   echo "$output"
+  "$LAB" exec --name "$(lab_name)" -- lab-reset
   [ "$status" -eq 0 ]
 }
 
@@ -218,7 +218,7 @@ LONG='scenario long "$STREAM" "{ warmup: 0s, duration: 20s }"; scenario short "$
     verdict r.json fail
     holds r.json "[.. | objects | .code? // empty] | any(. == \"RDT-0107\" or . == \"RDT-0108\")"
   '
-  "$LAB" exec --name "$(lab_name)" -- lab-reset
   echo "$output"
+  "$LAB" exec --name "$(lab_name)" -- lab-reset
   [ "$status" -eq 0 ]
 }

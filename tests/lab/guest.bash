@@ -67,6 +67,12 @@ holds() {  # file, condition
 verdict() { holds "$1" ".verdict == \"$2\""; }  # file, verdict
 finding() { holds "$1" "[.. | objects | .code? // empty] | index(\"$2\") != null"; }  # file, code
 
+# Operations of a kind completed, and their latencies were recorded.
+moved() {  # file, operation
+  holds "$1" "[.measurements[0].operations[] | select(.scope == \"operation\" and .op == \"$2\")] |
+    length == 1 and .[0].completed > 0 and .[0].latency.count > 0 and .[0].latency.max_ns >= .[0].latency.min_ns"
+}
+
 # Waits until a command succeeds.
 eventually() {  # seconds, command..
   local end=$((SECONDS + $1)); shift

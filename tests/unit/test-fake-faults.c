@@ -207,6 +207,41 @@ static void a_lost_read_answer_is_asked_for_again(void **state)
 	pair_expect(&pair.left, 1, IBV_WC_SUCCESS, NULL);
 	assert_memory_equal(pair.left.buffer, pair.right.buffer, 30000);
 	assert_true(fake_clock_now_ns() - begin_ns < 100000);
+	struct fabric_counters counters;
+	fabric_counters(pair.fabric, "left", &counters);
+	assert_int_equal(counters.tx_packets, 2); /* asked twice */
+	assert_int_equal(counters.retransmits, 1);
+	pair_done(&pair);
+}
+
+static void answers_that_pile_up_behind_a_read_are_not_too_many(void **state)
+{
+	(void)state;
+	struct pair pair;
+	struct pair_options options = { .device.rate_bps = 10000000,
+					.attr = { .max_dest_rd_atomic = 1,
+						  .max_rd_atomic = 1,
+						  .rnr_retry = 7,
+						  .min_rnr_timer = 1,
+						  .timeout = 20 } };
+
+	/* the answer takes 0.8 s; meanwhile the send behind it finds no receive every 10 us */
+	pair_init(&pair, &options);
+	assert_int_equal(pair_post_send(&pair.left, &pair.right, 1, IBV_WR_RDMA_READ, 0, 0, 1000000,
+					IBV_SEND_SIGNALED),
+			 0);
+	assert_int_equal(pair_post_send(&pair.left, &pair.right, 2, IBV_WR_RDMA_WRITE, 0, 0, 8,
+					IBV_SEND_SIGNALED),
+			 0);
+	assert_int_equal(pair_post_send(&pair.left, &pair.right, 3, IBV_WR_SEND, 0, 0, 8,
+					IBV_SEND_SIGNALED),
+			 0);
+	pair_expect(&pair.left, 1, IBV_WC_SUCCESS, NULL);
+	pair_expect(&pair.left, 2, IBV_WC_SUCCESS, NULL);
+	pair_run(&pair, 10000000);
+	assert_int_equal(pair_post_recv(&pair.right, 4, 0, 8), 0);
+	pair_expect(&pair.left, 3, IBV_WC_SUCCESS, NULL);
+	pair_expect(&pair.right, 4, IBV_WC_SUCCESS, NULL);
 	pair_done(&pair);
 }
 
@@ -464,6 +499,7 @@ int main(void)
 		cmocka_unit_test(bad_links_damage_no_data),
 		cmocka_unit_test(one_lost_packet_costs_one_timeout_or_one_nak),
 		cmocka_unit_test(a_lost_read_answer_is_asked_for_again),
+		cmocka_unit_test(answers_that_pile_up_behind_a_read_are_not_too_many),
 		cmocka_unit_test(an_atomic_is_done_once_although_its_answer_is_lost),
 		cmocka_unit_test(without_a_receive_the_sender_waits_and_tries_again),
 		cmocka_unit_test(rnr_retries_run_out),

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "fake/fake-clock.h"
+#include "fake/pair.h"
 #include "fake/world.h"
 #include "util/clock.h"
 #include "util/mailbox.h"
@@ -468,6 +469,84 @@ static void threads_wait_until_their_deadline(void **state)
 	world_free(world);
 }
 
+/* Two nodes whose threads busy-poll: each answers what it receives. */
+struct player {
+	struct thread *thread;
+	struct end *end;
+	struct end *other;
+	bool begins;
+	bool may_end;
+	bool is_over;
+	unsigned rounds;
+	unsigned polls;
+	uint64_t ended_ns;
+};
+
+static struct thread_next play_step(void *arg)
+{
+	struct player *player = arg;
+	struct ibv_wc wc;
+
+	if (player->may_end) {
+		return (struct thread_next){ THREAD_DONE, CLOCK_NEVER };
+	}
+	player->polls++;
+	if (ibv_poll_cq(player->end->cq, 1, &wc) == 0 && !player->begins) {
+		return (struct thread_next){ THREAD_POLL, CLOCK_NEVER };
+	}
+	if (!player->begins && wc.opcode != IBV_WC_RECV) {
+		return (struct thread_next){ THREAD_AGAIN, CLOCK_NEVER };
+	}
+	player->begins = false;
+	if (player->rounds++ == 1000) {
+		player->is_over = true;
+		player->ended_ns = fake_clock_now_ns();
+		return (struct thread_next){ THREAD_WAIT, CLOCK_NEVER };
+	}
+	assert_int_equal(pair_post_recv(player->end, 1, 0, 64), 0);
+	assert_int_equal(pair_post_send(player->end, player->other, 2, IBV_WR_SEND, 0, 0, 64,
+					IBV_SEND_SIGNALED),
+			 0);
+	return (struct thread_next){ THREAD_AGAIN, CLOCK_NEVER };
+}
+
+static void threads_that_poll_meet_on_the_fabric(void **state)
+{
+	(void)state;
+	struct world *world = world_new(1);
+	struct node *nodes[2] = { add_node(world, "a", "10.0.0.1"),
+				  add_node(world, "b", "10.0.0.2") };
+	struct pair pair = { 0 };
+	struct player players[2] = { { .end = &pair.left, .other = &pair.right, .begins = true },
+				     { .end = &pair.right, .other = &pair.left } };
+
+	pair_join(&pair, world_fabric(world), "a", "b", NULL);
+	assert_int_equal(pair_post_recv(&pair.right, 1, 0, 64), 0);
+	uint64_t begin_ns = fake_clock_now_ns();
+	for (int i = 0; i < 2; i++) {
+		world_enter(nodes[i]);
+		assert_int_equal(thread_start(&players[i].thread,
+					      &(struct thread_options){ "play", -1 }, play_step,
+					      &players[i], NULL),
+				 0);
+	}
+	world_enter(NULL);
+	assert_true(world_run_until(world, is_set, &players[0].is_over, SECOND_NS));
+	/* 2,000 hops of 1 us and 0.1 us of port time */
+	assert_in_range(players[0].ended_ns - begin_ns, 2000 * 1100, 2000 * 1110);
+	assert_true(players[0].polls < 10000); /* looked when there was something, not all the time
+						*/
+	for (int i = 0; i < 2; i++) {
+		world_enter(nodes[i]);
+		players[i].may_end = true;
+		thread_wake(players[i].thread);
+		assert_int_equal(thread_join(&players[i].thread, clock_mono_ns() + SECOND_NS), 0);
+	}
+	world_enter(NULL);
+	pair_leave(&pair);
+	world_free(world);
+}
+
 static struct thread_next restless_step(void *arg)
 {
 	(void)arg;
@@ -561,6 +640,7 @@ int main(void)
 		cmocka_unit_test(a_slow_verb_holds_up_its_thread_alone),
 		cmocka_unit_test(a_hung_verb_lasts_until_it_is_let_go),
 		cmocka_unit_test(threads_wait_until_their_deadline),
+		cmocka_unit_test(threads_that_poll_meet_on_the_fabric),
 		cmocka_unit_test(what_will_never_end_aborts),
 	};
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,42 @@ static void a_run_is_found_by_an_unambiguous_beginning(void **state)
 	history_free(history);
 }
 
+/* As a peer may fill it: 64 classes at both ends are about 4 MiB a measurement. */
+static struct run *new_large_run(const char *id, enum run_state state)
+{
+	struct run *run = new_run(id, state);
+
+	for (unsigned i = 0; i < 16; i++) {
+		struct measurement *measurement = run_add_measurement(run);
+		struct participant *ends[] = { &measurement->initiator, &measurement->responder };
+
+		for (unsigned j = 0; j < 2; j++) {
+			ends[j]->has_totals = true;
+			ends[j]->totals.class_count = LIMIT_CLASSES;
+			ends[j]->totals.classes =
+				memory_new_array(LIMIT_CLASSES, sizeof(struct class_totals));
+		}
+	}
+	return run;
+}
+
+static void results_are_bounded_in_bytes_too(void **state)
+{
+	struct history *history = history_new(1000);
+	char id[16];
+
+	for (unsigned i = 0; i < 12; i++) {
+		snprintf(id, sizeof(id), "AAAAAA%u", i);
+		history_add(history, new_large_run(id, i == 0 ? RUN_RUNNING : RUN_DONE));
+	}
+	/* About 60 MiB each: four fit, beside the one that goes on. */
+	assert_in_range(history_count(history), 4, 6);
+	assert_string_equal(history_at(history, 0)->id, "AAAAAA11");
+	assert_non_null(history_find(history, "AAAAAA0"));
+	assert_null(history_find(history, "AAAAAA1"));
+	history_free(history);
+}
+
 static void fewer_kept_runs_take_effect_at_once(void **state)
 {
 	struct history *history = history_new(10);
@@ -87,6 +124,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_oldest_finished_runs_go_first),
 		cmocka_unit_test(a_run_is_found_by_an_unambiguous_beginning),
+		cmocka_unit_test(results_are_bounded_in_bytes_too),
 		cmocka_unit_test(fewer_kept_runs_take_effect_at_once),
 		cmocka_unit_test(identifiers_are_26_characters_and_differ),
 	};

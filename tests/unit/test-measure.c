@@ -324,7 +324,8 @@ static void the_responders_error_waits_for_what_the_initiator_saw(void **state)
 	free_world(world);
 }
 
-/* Both count from the same moment: an answer in time must not lose against the coordinator's timer. */
+/* Both count from the same moment: an answer in time must not lose against the coordinator's timer.
+ */
 static void what_the_initiator_says_of_its_timeout_is_the_error(void **state)
 {
 	struct world *world = new_world();

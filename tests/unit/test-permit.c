@@ -253,6 +253,16 @@ static void a_peer_may_not_measure_longer_than_the_limit(void **state)
 	run->timeout_ns = SCHEMA_AUTO;
 	refused(scene, ERROR_RESOURCE, "permit", PARTS("run.timeout"));
 
+	/* Nor may a long timeout hold a responder beyond it, waiting for an end that never comes.
+	 */
+	run->iterations = 0;
+	run->duration_ns = SECOND_NS;
+	permitted(scene);
+	run->timeout_ns = 10 * SECOND_NS;
+	permitted(scene);
+	run->timeout_ns = 11 * SECOND_NS;
+	refused(scene, ERROR_RESOURCE, "permit", PARTS("run.timeout, 11s", "10s", "node-b"));
+
 	/* The limit is for peers; our own runs are bounded by their scenario. */
 	scene->coordinator = "node-b";
 	set_name(scene->assignment.coordinator, "node-b");

@@ -290,6 +290,25 @@ static void a_ping_pong_write_above_the_path_mtu_is_refused(void **state)
 	free(world);
 }
 
+static void ports_that_multiply_are_bounded_too(void **state)
+{
+	struct world *world = new_world(2);
+	struct plan *plan = NULL;
+	struct error err = ERROR_INIT;
+
+	add_port(&world->inventories[0], "mlx5_1", 11, 0);
+	add_port(&world->inventories[1], "mlx5_1", 12, 0);
+	world->scenario.topology.max_pairs = 3;
+	assert_int_equal(plan_build(&world->request, &plan, &err), -E2BIG);
+	assert_non_null(strstr(err.text, "topology.max_pairs 3"));
+	assert_null(plan);
+	world->scenario.topology.max_pairs = 4;
+	assert_int_equal(plan_build(&world->request, &plan, &err), 0);
+	assert_int_equal(plan->count, 4);
+	plan_free(plan);
+	free(world);
+}
+
 static void no_pair_and_too_many_pairs_are_refused_whole(void **state)
 {
 	struct world *world = new_world(4);
@@ -332,6 +351,7 @@ int main(void)
 		cmocka_unit_test(a_device_that_one_end_lacks_is_named),
 		cmocka_unit_test(ports_are_paired_by_rail),
 		cmocka_unit_test(a_ping_pong_write_above_the_path_mtu_is_refused),
+		cmocka_unit_test(ports_that_multiply_are_bounded_too),
 		cmocka_unit_test(no_pair_and_too_many_pairs_are_refused_whole),
 	};
 

@@ -357,6 +357,18 @@ static void a_workload_comes_back_from_json_with_auto_as_null(void **state)
 	json_decref(again);
 }
 
+static void queues_of_a_job_are_bounded_together(void **state)
+{
+	expect_problem(
+		"qp: {num_qps: 256, max_send_wr: 128, max_recv_wr: 4096}\n"
+		"workload: {pattern: stream, load: {outstanding: 256}, ops: [{op: send, size: 64B}]}\n",
+		"qp.max_recv_wr", "1081344 work requests, above 1048576");
+	/* A write needs no receives. */
+	expect_fine(
+		"qp: {num_qps: 256, max_send_wr: 128, max_recv_wr: 4096}\n"
+		"workload: {pattern: stream, load: {outstanding: 256}, ops: [{op: write, size: 64B}]}\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +384,7 @@ int main(void)
 		cmocka_unit_test(prepared_work_requests_are_bounded),
 		cmocka_unit_test(a_completion_queue_holds_all_that_can_be_outstanding),
 		cmocka_unit_test(memory_of_all_queue_pairs_is_bounded),
+		cmocka_unit_test(queues_of_a_job_are_bounded_together),
 		cmocka_unit_test(a_path_mtu_is_one_of_five),
 		cmocka_unit_test(a_run_has_one_length_and_it_is_bounded),
 		cmocka_unit_test(expected_time_and_timeout_follow_from_the_run),
