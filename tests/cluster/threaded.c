@@ -42,13 +42,13 @@ static const char scenarios[] =
 	"scenarios:\n"
 	"  - name: ping\n"
 	"    workload: { pattern: pingpong, ops: [{ op: write, size: 8B }, { op: send, size: 64B }, { op: read, size: 8B }] }\n"
-	"    run: { warmup: 5ms, duration: 60ms, interval: 20ms }\n"
+	"    run: { warmup: 5ms, iterations: 60, stall_timeout: 60s }\n"
 	"    expect: [errors == 0]\n"
 	"  - name: stream\n"
 	"    qp: { num_qps: 2 }\n"
 	"    workload: { pattern: stream, load: { outstanding: 16 }, signal_interval: 4, post_list: 2,\n"
 	"                ops: [{ op: write, weight: 2, size: 4KiB }, { op: send, size: 256B }] }\n"
-	"    run: { warmup: 0s, iterations: 2000 }\n"
+	"    run: { warmup: 0s, iterations: 2000, stall_timeout: 60s }\n"
 	"    expect: [errors == 0]\n";
 
 struct member {
