@@ -5,6 +5,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -239,12 +240,28 @@ static int serve(struct config *config)
 	return r < 0 ? EXIT_FAILURE : r;
 }
 
+/* Where a standard stream is closed, the next descriptor would be taken for it: log lines would go
+ * to a peer. */
+static void hold_standard_streams(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0) {
+		close(fd);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments arguments = { .config = DEFAULT_CONFIG };
 	struct config *config;
-	int status = parse_arguments(argc, argv, &arguments);
+	int status;
 
+	hold_standard_streams();
+	status = parse_arguments(argc, argv, &arguments);
 	if (status != 0) {
 		return status;
 	}

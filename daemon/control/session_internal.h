@@ -40,8 +40,7 @@ struct session {
 	bool is_server;
 	bool is_dispatching; /* inside one of our handlers, perhaps inside an event of the owner */
 	bool is_doomed; /* session_free was called in there */
-	bool has_more; /* stopped reading out of fairness: go on without waiting for the descriptor
-			*/
+	bool has_more; /* to read, perhaps: look once without waiting for the descriptor */
 	bool is_sending; /* something was queued: the next turn writes it */
 	bool has_said_end; /* close_notify */
 	bool has_owner; /* somebody was, at some time, to be told of events */
@@ -98,7 +97,7 @@ size_t session_io_queued(const struct session *session);
 int session_io_append(struct session *session, const json_t *message, struct error *err);
 /* As far as it goes now. 0, or -errno with err. */
 int session_io_flush(struct session *session, struct error *err);
-/* Until the descriptor is dry or the turn is used up (then has_more). May end the session. */
+/* Until the descriptor is dry or the turn is used up. May end the session. */
 void session_io_receive(struct session *session);
 
 /* When something is due by time alone; and doing it: deadlines, silence, pings. */

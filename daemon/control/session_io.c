@@ -9,6 +9,7 @@
 #define READS_PER_TURN 16
 #define WRITES_PER_TURN 64
 #define READ_BYTES 4096
+#define TURN_NS 1000000ull /* of reading: small messages cost more than their bytes */
 #define KEPT_BYTES (64u << 10) /* of a drained queue */
 
 size_t session_io_queued(const struct session *session)
@@ -94,13 +95,33 @@ static void end_of_stream(struct session *session)
 	session_end(session, &err, NULL);
 }
 
+/*
+ * How much the next read takes; 0 ends the turn. What TLS holds decrypted is read to its end, since
+ * the descriptor does not tell of it; it does tell of the rest, in turn with everybody else. A
+ * deferred event would not be: sd-event puts it before all that became ready after it was made.
+ */
+static size_t next_read_bytes(const struct session *session, unsigned reads, uint64_t until_mono_ns)
+{
+	size_t held_bytes;
+
+	if (reads == 0 || (reads < READS_PER_TURN && clock_mono_ns() < until_mono_ns)) {
+		return READ_BYTES;
+	}
+	held_bytes = tls_pending_bytes(session->tls);
+	return held_bytes < READ_BYTES ? held_bytes : READ_BYTES;
+}
+
 void session_io_receive(struct session *session)
 {
+	uint64_t until_mono_ns = clock_mono_ns() + TURN_NS;
+	unsigned reads = 0;
+	size_t wanted_bytes;
+
 	session->has_more = false;
-	for (unsigned i = 0; i < READS_PER_TURN; i++) {
+	while ((wanted_bytes = next_read_bytes(session, reads++, until_mono_ns)) > 0) {
 		uint8_t bytes[READ_BYTES];
 		struct error err = ERROR_INIT;
-		ssize_t got = tls_read(session->tls, bytes, sizeof(bytes), &err);
+		ssize_t got = tls_read(session->tls, bytes, wanted_bytes, &err);
 
 		if (tls_received_bytes(session->tls) != session->heard_bytes) {
 			session->heard_bytes = tls_received_bytes(session->tls);
@@ -120,5 +141,4 @@ void session_io_receive(struct session *session)
 			return;
 		}
 	}
-	session->has_more = true;
 }

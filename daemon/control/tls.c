@@ -175,6 +175,11 @@ uint64_t tls_received_bytes(const struct tls *tls)
 	return tls->received_bytes;
 }
 
+size_t tls_pending_bytes(const struct tls *tls)
+{
+	return gnutls_record_check_pending(tls->session);
+}
+
 static bool is_cut(int code)
 {
 	return code == GNUTLS_E_PREMATURE_TERMINATION || code == GNUTLS_E_PULL_ERROR ||

@@ -289,7 +289,7 @@ bool flow_step(struct flow *flow, bool *ret_found)
 {
 	bool has_found = false;
 
-	if (!flow->has_begun) {
+	if (!flow->has_begun && flow->state == FLOW_RUNNING) {
 		begin_first(flow);
 	}
 	if (flow->state <= FLOW_CLOSING) {

@@ -30,8 +30,9 @@
  * is a queue pair's index. */
 #define FLOW_WR_TAIL (1ull << 63) /* the last request of a queue pair, signalled out of turn */
 #define FLOW_WR_FLUSH (1ull << 62) /* posted in ERR: all before it has been flushed */
-#define FLOW_WR_RECEIVE (1ull << 61) /* added to the wr_id of a receive when its failure is told \
-				      */
+#define FLOW_WR_RECEIVE                                                          \
+	(1ull << 61) /* added to the wr_id of a receive when its failure is told \
+		      */
 
 enum flow_state {
 	FLOW_RUNNING, /* posts, or answers */

@@ -40,6 +40,7 @@ struct task {
 	uint64_t whole_deadline_mono_ns;
 	uint64_t start_mono_ns;
 	bool wants_released; /* the coordinator waits for `released` */
+	bool has_failed; /* and said so: that was the last word but `released` */
 };
 
 struct agent {
@@ -76,7 +77,7 @@ static json_t *new_answer(const char *kind, const struct assignment *assignment)
 
 static void answer(struct task *task, json_t *message)
 {
-	if (task->way != NULL) {
+	if (task->way != NULL && !task->has_failed) {
 		task->way->answer(task->way->arg, message);
 	} else {
 		json_decref(message);
@@ -187,6 +188,7 @@ static void on_failed(void *arg, struct job *job, const struct failure *failure,
 	json_set_take(message, "failure", failure_write(&named));
 	json_set_take(message, "steps", step_write(steps));
 	answer(task, message);
+	task->has_failed = true;
 	arm(task, IDLE_TIMEOUT_NS);
 }
 
@@ -195,6 +197,7 @@ static void on_released(void *arg, struct job *job)
 	struct task *task = arg;
 
 	if (task->wants_released) {
+		task->has_failed = false;
 		answer_simple(task, "released");
 	}
 	sd_event_source_disable_unref(task->deadline);
@@ -362,8 +365,11 @@ static bool expect_state(struct task *task, enum task_state state, const char *k
 	struct failure failure = FAILURE_INIT;
 	struct steps steps = { 0 };
 
-	if (task->state == state) {
+	if (task->state == state && !task->has_failed) {
 		return true;
+	}
+	if (task->state == TASK_RUNNING) {
+		job_stop(task->job);
 	}
 	if (task->state != TASK_RELEASING) {
 		error_set(&failure.error, -EPROTO, ERROR_PEER, "message \"%s\" came out of order",
@@ -588,9 +594,4 @@ void agent_stop(struct agent *agent, const char *reason)
 bool agent_is_idle(const struct agent *agent)
 {
 	return agent->task_count == 0;
-}
-
-size_t agent_jobs(const struct agent *agent)
-{
-	return agent->task_count;
 }

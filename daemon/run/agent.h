@@ -33,7 +33,6 @@ void agent_configure(struct agent *agent, const struct limit_settings *limits);
 /* Releases every job, refuses new ones; agent_is_idle tells when all are gone. */
 void agent_stop(struct agent *agent, const char *reason);
 bool agent_is_idle(const struct agent *agent);
-size_t agent_jobs(const struct agent *agent);
 
 /* How answers go back. Takes the message. */
 typedef void (*agent_answer_fn)(void *arg, json_t *message);

@@ -16,8 +16,7 @@
 #define PREPARE_TIMEOUT_NS (30 * SECOND_NS)
 #define CONNECT_TIMEOUT_NS (20 * SECOND_NS)
 #define START_TIMEOUT_NS (10 * SECOND_NS)
-/* Longer than a session's silence limit: a vanished peer is told from one that only answers late.
- */
+/* Longer than the silence limit of sessions: a peer that is gone is not one that is late. */
 #define STOP_TIMEOUT_NS (9 * SECOND_NS)
 #define RELEASE_TIMEOUT_NS (15 * SECOND_NS)
 /* After one end stopped by itself the other gets this long to see the same thing. */

@@ -2,6 +2,7 @@
 #include "util/log.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,6 +16,7 @@
 
 static atomic_int log_threshold = LOG_LEVEL_INFO;
 static _Atomic(const char *) log_name;
+static atomic_uint log_lost; /* lines that nobody took, since the last one that was taken */
 
 static const struct {
 	const char *word;
@@ -64,27 +66,53 @@ static void add_escaped(struct text *line, const char *format, va_list arguments
 	text_add(line, escaped);
 }
 
+static void add_head(struct text *line, enum log_level level)
+{
+	const char *name = atomic_load(&log_name);
+	bool to_journal = is_journal();
+
+	if (to_journal) {
+		text_format(line, "<%d>", levels[level].priority);
+	}
+	if (name) {
+		text_format(line, "%s: ", name);
+	}
+	if (!to_journal) {
+		text_format(line, "%s: ", levels[level].word);
+	}
+}
+
+/* A pipe or a journal whose reader hangs must not hang us: its lines are counted instead. */
+static bool would_block(void)
+{
+	struct pollfd stream = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	return poll(&stream, 1, 0) == 0;
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
 	_cleanup_text_ struct text line = TEXT_INIT;
-	const char *name = atomic_load(&log_name);
 	int saved_errno = errno;
 	va_list arguments;
-	bool to_journal;
+	unsigned lost;
 
 	if ((int)level > atomic_load_explicit(&log_threshold, memory_order_relaxed)) {
 		return;
 	}
-	to_journal = is_journal();
-	if (to_journal) {
-		text_format(&line, "<%d>", levels[level].priority);
+	if (would_block()) {
+		atomic_fetch_add(&log_lost, 1);
+		errno = saved_errno;
+		return;
 	}
-	if (name) {
-		text_format(&line, "%s: ", name);
+	lost = atomic_exchange(&log_lost, 0);
+	if (lost > 0) {
+		add_head(&line, LOG_LEVEL_WARNING);
+		text_format(&line, "%u lines before this one are lost: nobody read the log\n",
+			    lost);
 	}
-	if (!to_journal) {
-		text_format(&line, "%s: ", levels[level].word);
-	}
+	add_head(&line, level);
+	errno = saved_errno; /* for %m */
 	va_start(arguments, format);
 	add_escaped(&line, format, arguments);
 	va_end(arguments);

@@ -56,15 +56,16 @@ listening() {  # port, pid
   done
 }
 
-# Bandwidth is the average, latency t_typical.
+# Bandwidth is the average, latency t_typical. The initiator of a bandwidth test has CPU 0, as in lab.yaml.
 perftest() {  # program and options..
   local server before column=5
-  [[ $1 == *_bw ]] && column=4
+  local -a pin=()
+  [[ $1 != *_bw ]] || { column=4; pin=(taskset -c 0); }
   timeout 60 "$1" -d rxe1 -x 1 -p 19000 -F -n "$ITERATIONS" "${@:2}" >/dev/null 2>&1 & server=$!
   RESULT=''
   if listening 19000 "$server"; then
     before=$(sent_packets)
-    timeout 60 "$1" -d rxe0 -x 1 -p 19000 -F -n "$ITERATIONS" "${@:2}" 10.99.0.2 >"$WORK/record" 2>&1 || :
+    timeout 60 "${pin[@]}" "$1" -d rxe0 -x 1 -p 19000 -F -n "$ITERATIONS" "${@:2}" 10.99.0.2 >"$WORK/record" 2>&1 || :
     PACKETS=$(($(sent_packets) - before))
     RESULT=$(awk -v size="${*: -1}" -v column="$column" '$1 == size && $column > 0 { print $column }' "$WORK/record")
   fi

@@ -69,8 +69,8 @@ finding() { holds "$1" "[.. | objects | .code? // empty] | index(\"$2\") != null
 
 # Operations of a kind completed, and their latencies were recorded.
 moved() {  # file, operation
-  holds "$1" "[.measurements[0].operations[] | select(.scope == \"operation\" and .op == \"$2\")] |
-    length == 1 and .[0].completed > 0 and .[0].latency.count > 0 and .[0].latency.max_ns >= .[0].latency.min_ns"
+  holds "$1" "[.measurements[0].operations[] | select(.scope == \"size\" and .op == \"$2\" and .completed > 0)] |
+    length > 0 and all(.[]; .bytes == .completed * .size_bytes and .latency.count > 0 and .latency.max_ns >= .latency.min_ns)"
 }
 
 # Waits until a command succeeds.

@@ -176,6 +176,46 @@ static void lines_of_several_threads_do_not_mix(void **state)
 	}
 }
 
+static void a_reader_that_hangs_costs_lines_and_no_time(void **state)
+{
+	static char lines[1 << 20];
+	int ends[2];
+	ssize_t length;
+	unsigned written = 0;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	stderr_copy = dup(STDERR_FILENO);
+	dup2(ends[1], STDERR_FILENO);
+	alarm(20); /* the way out of a write that blocks */
+	for (unsigned i = 0; i < 10000; i++) {
+		log_warning("line %u of many", i);
+	}
+	length = read(ends[0], lines, sizeof(lines) - 1);
+	log_info("somebody reads again");
+	alarm(0);
+	dup2(stderr_copy, STDERR_FILENO);
+	close(stderr_copy);
+	assert_true(length > 0);
+	for (ssize_t i = 0; i < length; i++) {
+		written += lines[i] == '\n';
+	}
+	assert_true(written > 0 && written < 10000);
+	length = read(ends[0], lines, sizeof(lines) - 1);
+	assert_true(length > 0);
+	lines[length] = '\0';
+	{
+		char expected[200];
+
+		snprintf(expected, sizeof(expected),
+			 "warning: %u lines before this one are lost: nobody read the log\n"
+			 "info: somebody reads again\n",
+			 10000 - written);
+		assert_string_equal(lines, expected);
+	}
+	close(ends[0]);
+	close(ends[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +226,7 @@ int main(void)
 		cmocka_unit_test_setup(the_journal_gets_priorities, reset),
 		cmocka_unit_test_setup(a_redirected_stream_is_not_the_journal, reset),
 		cmocka_unit_test_setup(a_long_line_is_whole_and_errno_is_kept, reset),
+		cmocka_unit_test_setup(a_reader_that_hangs_costs_lines_and_no_time, reset),
 		cmocka_unit_test_setup(lines_of_several_threads_do_not_mix, reset),
 	};
 

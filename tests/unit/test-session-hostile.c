@@ -2,6 +2,7 @@
 #include "unit/control-harness.h"
 
 #include <errno.h>
+#include <sys/eventfd.h>
 
 /* A daemon, and somebody who does not keep the rules. */
 struct scene {
@@ -244,6 +245,74 @@ static void the_rest_of_a_record_behind_a_full_turn_is_not_forgotten(void **stat
 	free(frame);
 }
 
+/* Somebody else on the same loop, woken while a peer floods it. */
+struct bystander {
+	const struct record *flooded;
+	unsigned messages_when_woken;
+	unsigned calls;
+};
+
+static int bystander_woken(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+	struct bystander *bystander = arg;
+
+	sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	bystander->messages_when_woken = bystander->flooded->messages;
+	bystander->calls++;
+	return 0;
+}
+
+/* What the kernel takes of a stream of small frames. */
+static size_t flood(struct stranger *stranger)
+{
+	static const char body[] = "{\"kind\":\"flood\"}";
+	_cleanup_text_ struct text frames = TEXT_INIT;
+	const char header[4] = { 0, 0, 0, sizeof(body) - 1 };
+	size_t start = 0;
+
+	for (unsigned i = 0; i < 50000; i++) {
+		text_add_bytes(&frames, header, sizeof(header));
+		text_add(&frames, body);
+	}
+	while (start < frames.length) {
+		ssize_t sent = tls_write(stranger->tls, frames.data + start, frames.length - start,
+					 &stranger->err);
+
+		if (sent == -EAGAIN) {
+			break;
+		}
+		assert_true(sent > 0);
+		start += (size_t)sent;
+	}
+	return start / (sizeof(header) + sizeof(body) - 1);
+}
+
+static void a_flood_keeps_nobody_else_waiting(void **state)
+{
+	struct scene scene;
+	struct bystander bystander = { 0 };
+	const struct record *record = &scene.node.records[0];
+	sd_event_source *source = NULL;
+	unsigned turn = 16 * 4096 / 20; /* frames, at most */
+	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	scene_open(&scene);
+	bystander.flooded = record;
+	assert_true(sd_event_add_io(scene.event, &source, fd, EPOLLIN, bystander_woken,
+				    &bystander) >= 0);
+	assert_true(flood(&scene.stranger) > 3 * turn);
+	while (record->messages == 0) {
+		assert_true(sd_event_run(scene.event, 10000) >= 0);
+	}
+	assert_int_equal(eventfd_write(fd, 1), 0);
+	run_until(scene.event, &bystander.calls, 1, 5000);
+	assert_true(bystander.messages_when_woken <= 3 * turn);
+	sd_event_source_disable_unref(source);
+	close(fd);
+	scene_done(&scene);
+}
+
 static void a_bye_of_any_form_closes(void **state)
 {
 	static const struct {
@@ -329,6 +398,7 @@ int main(void)
 		cmocka_unit_test(a_stream_cut_inside_a_frame_says_so),
 		cmocka_unit_test(messages_split_at_every_byte_arrive),
 		cmocka_unit_test(the_rest_of_a_record_behind_a_full_turn_is_not_forgotten),
+		cmocka_unit_test(a_flood_keeps_nobody_else_waiting),
 		cmocka_unit_test(a_bye_of_any_form_closes),
 		cmocka_unit_test(a_peer_that_does_not_read_is_closed_at_4_mib),
 		cmocka_unit_test(a_peer_that_ignores_our_bye_is_left_after_half_a_second),

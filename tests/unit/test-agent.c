@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "run/agent.h"
+
+#include "unit/engines.h"
+
+#include "util/json.h"
+
+#define MAX_ANSWERS 64
+
+/* A coordinator that does as the test says, before the agent of the left node. */
+struct scene {
+	struct engines *engines;
+	struct agent *agent;
+	struct agent_way *way;
+	json_t *answers; /* array, in order */
+};
+
+static void on_answer(void *arg, json_t *message)
+{
+	struct scene *scene = arg;
+
+	assert_true(json_array_size(scene->answers) < MAX_ANSWERS);
+	json_array_append_new(scene->answers, message);
+}
+
+static size_t count(const struct scene *scene, const char *kind)
+{
+	size_t found = 0;
+	size_t i;
+	json_t *answer;
+
+	json_array_foreach(scene->answers, i, answer) {
+		found += strcmp(json_string_value(json_object_get(answer, "kind")), kind) == 0;
+	}
+	return found;
+}
+
+static void wait_for(struct scene *scene, const char *kind)
+{
+	uint64_t deadline_mono_ns = clock_mono_ns() + ENGINES_PATIENCE_NS;
+
+	while (count(scene, kind) == 0) {
+		assert_true(clock_mono_ns() < deadline_mono_ns);
+		assert_true(sd_event_run(scene->engines->event, 100000) >= 0);
+	}
+}
+
+/* Takes what there is besides kind, run, pair and role. */
+static void tell(struct scene *scene, const char *kind, const char *key, json_t *value)
+{
+	const struct assignment *assignment = scene->engines->initiator.assignment;
+	_cleanup_json_ json_t *message = json_object();
+
+	json_set_string(message, "kind", kind);
+	json_set_string(message, "run", assignment->run_id);
+	json_set_u64(message, "pair", assignment->pair);
+	json_set_string(message, "role", job_role_names[assignment->role]);
+	if (key) {
+		json_set_take(message, key, value);
+	}
+	assert_true(agent_handle(scene->way, kind, message));
+}
+
+static void tell_prepare(struct scene *scene)
+{
+	tell(scene, "prepare", "assignment",
+	     schema_write(assignment_fields, scene->engines->initiator.assignment));
+}
+
+static void scene_begin(struct scene *scene, struct engines *engines)
+{
+	struct agent_options options = {
+		.event = engines->event,
+		.engine = engines->left.engine,
+		.node_name = "left",
+	};
+
+	schema_defaults(daemon_fields, engines->left.settings);
+	*scene = (struct scene){ .engines = engines, .answers = json_array() };
+	scene->agent = agent_new(&options, &engines->left.settings->limits);
+	scene->way = agent_way_new(scene->agent, "left", NULL, on_answer, scene);
+}
+
+/* Also the proof that nothing but `released` comes behind a failure. */
+static void scene_end(struct scene *scene)
+{
+	json_t *last;
+
+	tell(scene, "release", NULL, NULL);
+	wait_for(scene, "released");
+	last = json_array_get(scene->answers, json_array_size(scene->answers) - 1);
+	assert_string_equal(json_string_value(json_object_get(last, "kind")), "released");
+	assert_int_equal(count(scene, "released"), 1);
+	assert_true(agent_is_idle(scene->agent));
+	agent_free(scene->agent);
+	json_decref(scene->answers);
+}
+
+static void a_job_that_failed_by_a_message_out_of_order_is_not_prepared_later(void **state)
+{
+	struct scene scene;
+
+	scene_begin(&scene, *state);
+	tell_prepare(&scene);
+	tell(&scene, "start", NULL, NULL);
+	assert_int_equal(count(&scene, "failed"), 1);
+	engines_run_for(scene.engines, 300 * ENGINES_MS);
+	/* Nor does it go on from there. */
+	tell(&scene, "connect", "info", json_object());
+	engines_run_for(scene.engines, 100 * ENGINES_MS);
+	assert_int_equal(count(&scene, "prepared"), 0);
+	assert_int_equal(count(&scene, "failed"), 1);
+	scene_end(&scene);
+}
+
+static void traffic_ends_with_a_message_out_of_order_and_nothing_is_told_of_it(void **state)
+{
+	struct engines *engines = *state;
+	struct scene scene;
+	struct engine_usage usage;
+
+	engines->initiator.assignment->workload.run.duration_ns = 3600 * ENGINES_SECOND;
+	engines->initiator.assignment->workload.run.interval_ns = 10 * ENGINES_SECOND;
+	scene_begin(&scene, engines);
+	engines->responder.job = job_new(engines->right.engine, engines->responder.assignment,
+					 &player_events, &engines->responder);
+	job_prepare(engines->responder.job);
+	engines_wait(engines, &engines->responder.is_prepared);
+	tell_prepare(&scene);
+	wait_for(&scene, "prepared");
+	{
+		json_t *info = json_object_get(json_array_get(scene.answers, 0), "info");
+		struct endpoint_info *ours = calloc(1, sizeof(*ours));
+
+		assert_int_equal(schema_read(endpoint_info_fields, info, ours, NULL), 0);
+		job_connect(engines->responder.job, ours);
+		free(ours);
+	}
+	tell(&scene, "connect", "info",
+	     schema_write(endpoint_info_fields, &engines->responder.info));
+	wait_for(&scene, "connected");
+	engines_wait(engines, &engines->responder.is_connected);
+	job_start(engines->responder.job);
+	tell(&scene, "start", NULL, NULL);
+	wait_for(&scene, "started");
+	tell(&scene, "start", NULL, NULL);
+	assert_int_equal(count(&scene, "failed"), 1);
+	engines_run_for(engines, 500 * ENGINES_MS);
+	assert_int_equal(count(&scene, "finished"), 0);
+	scene_end(&scene);
+	engine_usage(engines->left.engine, &usage);
+	assert_int_equal(usage.jobs, 0);
+	job_release(engines->responder.job);
+	engines_wait(engines, &engines->responder.is_released);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			a_job_that_failed_by_a_message_out_of_order_is_not_prepared_later,
+			engines_set_up, engines_tear_down),
+		cmocka_unit_test_setup_teardown(
+			traffic_ends_with_a_message_out_of_order_and_nothing_is_told_of_it,
+			engines_set_up, engines_tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
