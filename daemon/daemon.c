@@ -9,6 +9,7 @@
 #include "http/server.h"
 #include "notify.h"
 #include "parts.h"
+#include "peer_log.h"
 #include "reload.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -29,7 +30,7 @@ struct daemon {
 	struct view view;
 	struct notify *notify;
 	struct reload *reload;
-	json_t *told_peers; /* name -> why it is down as last logged, "" when up */
+	struct peer_log *peer_log;
 	daemon_reload_fn reload_done;
 	void *reload_arg;
 	sd_event_source *settle_timer; /* polls until peers and devices are there */
@@ -76,23 +77,6 @@ static void on_inventory(void *arg, const struct inventory *inventory)
 	}
 }
 
-/* A line when a peer comes or goes, or is away for another reason: not one for every attempt to
- * reach it. */
-static void tell_peer(struct daemon *daemon, const char *name, const char *why)
-{
-	const char *told = json_string_value(json_object_get(daemon->told_peers, name));
-
-	if (told != NULL && strcmp(told, why) == 0) {
-		return;
-	}
-	json_set_string(daemon->told_peers, name, why);
-	if (why[0] == '\0') {
-		log_info("peer \"%s\" is up", name);
-	} else {
-		log_warning("peer \"%s\" is down: %s", name, why);
-	}
-}
-
 static void on_peer_changed(void *arg, const char *name)
 {
 	struct daemon *daemon = arg;
@@ -102,9 +86,9 @@ static void on_peer_changed(void *arg, const char *name)
 		return;
 	}
 	if (status.state == PEER_UP) {
-		tell_peer(daemon, name, "");
+		peer_log_tell(daemon->peer_log, name, "");
 	} else if (status.state == PEER_DOWN) {
-		tell_peer(daemon, name, status.last_error.text);
+		peer_log_tell(daemon->peer_log, name, status.last_error.text);
 	}
 }
 
@@ -153,24 +137,14 @@ static void on_run_changed(void *arg, const struct run *run)
 	}
 }
 
-/* Scheduled runs in which this node initiates nothing are none: they would only fill the history.
- */
-static bool has_own_part(const struct daemon *daemon, const struct scenario *scenario)
-{
-	return labels_selector_matches(&scenario->peers.from, daemon->parts.node_name,
-				       &daemon->parts.config->daemon.labels) ||
-	       labels_selector_matches(&scenario->peers.to, daemon->parts.node_name,
-				       &daemon->parts.config->daemon.labels);
-}
-
 static bool on_due(void *arg, const struct scenario *scenario, enum run_trigger trigger)
 {
 	struct daemon *daemon = arg;
 	struct error err = ERROR_INIT;
 	char id[32];
 
-	if (!has_own_part(daemon, scenario) ||
-	    !coordinator_initiates(daemon->parts.coordinator, scenario)) {
+	/* Runs in which this node initiates nothing would only fill the history. */
+	if (!coordinator_initiates(daemon->parts.coordinator, scenario)) {
 		return true;
 	}
 	if (coordinator_has(daemon->parts.coordinator, scenario->name)) {
@@ -264,27 +238,11 @@ static void take_config(struct daemon *daemon, struct config *config)
 		 (unsigned long long)config->generation, config->scenario_count);
 }
 
-/* One line each, as an array for the API and as log lines. */
-static json_t *split_problems(const char *problems)
-{
-	json_t *list = json_array();
-	_cleanup_free_ char *copy = memory_copy_string(problems);
-	char *rest = copy;
-	char *line;
-
-	while ((line = strsep(&rest, "\n")) != NULL) {
-		if (line[0] != '\0') {
-			json_array_append_new(list, json_string(line));
-		}
-	}
-	return list;
-}
-
 static void on_reloaded(void *arg, struct config *config, const char *problems)
 {
 	struct daemon *daemon = arg;
 	struct parts *parts = &daemon->parts;
-	_cleanup_json_ json_t *lines = split_problems(problems);
+	_cleanup_json_ json_t *lines = reload_split(problems);
 	size_t i;
 	json_t *line;
 
@@ -515,7 +473,7 @@ int daemon_new(struct daemon **ret, const struct daemon_options *options, struct
 
 	daemon->options = *options;
 	init_parts(daemon);
-	daemon->told_peers = json_object();
+	daemon->peer_log = peer_log_new();
 	if ((r = read_key(daemon, err)) < 0 || (r = make_engine(daemon, err)) < 0) {
 		daemon_free(daemon);
 		return r;
@@ -627,7 +585,7 @@ void daemon_free(struct daemon *daemon)
 	}
 	history_free(parts->history);
 	metrics_free(parts->metrics);
-	json_decref(daemon->told_peers);
+	peer_log_free(daemon->peer_log);
 	config_unref(parts->config);
 	sd_event_unref(parts->event);
 	free(daemon);

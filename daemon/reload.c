@@ -2,6 +2,7 @@
 #include "reload.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/clock.h"
 #include "util/mailbox.h"
@@ -119,4 +120,19 @@ void reload_free(struct reload *reload, uint64_t deadline_mono_ns)
 	free(reload->host_name);
 	free(reload->path);
 	free(reload);
+}
+
+json_t *reload_split(const char *problems)
+{
+	json_t *list = json_array();
+	_cleanup_free_ char *copy = memory_copy_string(problems);
+	char *rest = copy;
+	char *line;
+
+	while ((line = strsep(&rest, "\n")) != NULL) {
+		if (line[0] != '\0') {
+			json_array_append_new(list, json_string(line));
+		}
+	}
+	return list;
 }

@@ -9,6 +9,7 @@
 #include <systemd/sd-event.h>
 
 #include "config/config.h"
+#include "util/json.h"
 
 struct reload;
 
@@ -24,3 +25,6 @@ bool reload_is_busy(const struct reload *reload);
 /* Waits for a reading that goes on, at most until the deadline; past it the thread is left behind.
  */
 void reload_free(struct reload *reload, uint64_t deadline_mono_ns);
+
+/* The problems as an array of lines, for the API and the log. New reference. */
+json_t *reload_split(const char *problems);

@@ -13,6 +13,7 @@
 #include "run/link.h"
 #include "run/measure.h"
 #include "run/plan.h"
+#include "run/progress.h"
 #include "util/clock.h"
 #include "util/list.h"
 #include "util/log.h"
@@ -523,22 +524,6 @@ void coordinator_lost(struct coordinator *coordinator, const char *node, const s
 	}
 }
 
-static json_t *write_pair(struct measure *measure)
-{
-	const struct measurement *measurement = measure_measurement(measure);
-	const struct progress *progress = measure_progress(measure);
-	json_t *json = json_object();
-
-	json_set_string(json, "initiator", measurement->assignment.initiator.node);
-	json_set_string(json, "initiator_device", measurement->assignment.initiator.device);
-	json_set_string(json, "responder", measurement->assignment.responder.node);
-	json_set_string(json, "responder_device", measurement->assignment.responder.device);
-	json_set_string(json, "phase", measure_phase(measure));
-	json_set_take(json, "progress",
-		      progress != NULL ? sample_progress_write(progress) : json_null());
-	return json;
-}
-
 json_t *coordinator_progress(const struct coordinator *coordinator, const char *id)
 {
 	struct entry *entry;
@@ -565,7 +550,7 @@ json_t *coordinator_progress(const struct coordinator *coordinator, const char *
 	pairs = json_array();
 	for (size_t i = 0; i < COORDINATOR_PARALLEL_PAIRS; i++) {
 		if (coordinator->slots[i].measure != NULL) {
-			json_array_append_new(pairs, write_pair(coordinator->slots[i].measure));
+			json_array_append_new(pairs, progress_write(coordinator->slots[i].measure));
 		}
 	}
 	json_set_take(json, "active", pairs);
