@@ -281,6 +281,14 @@ static bool is_glob(const char *pattern)
 	return strpbrk(pattern, "*?[") != NULL;
 }
 
+static bool has_wild_folder(const char *pattern)
+{
+	const char *slash = strrchr(pattern, '/');
+	size_t wild = strcspn(pattern, "*?[");
+
+	return slash != NULL && wild < (size_t)(slash - pattern);
+}
+
 /* The path or pattern below the main file's directory, whose own name is taken literally. */
 static void join(const struct reader *reader, const char *item, bool is_pattern, struct text *out)
 {
@@ -347,6 +355,12 @@ static void include_item(struct reader *reader, const struct document_node *item
 	if (item->kind != DOCUMENT_SCALAR || item->scalar[0] == '\0') {
 		complain(reader, document, item, place,
 			 "must be the path of a file or a glob such as scenarios.d/*.yaml");
+		return;
+	}
+	if (has_wild_folder(item->scalar)) {
+		complain(
+			reader, document, item, place,
+			"has a wildcard in a folder, which could walk the whole file system; only the last part of the path may have one, as in scenarios.d/*.yaml");
 		return;
 	}
 	if (is_glob(item->scalar)) {

@@ -439,7 +439,7 @@ static void on_unreadable(struct measure *measure, struct side *side, const char
 	error_set(&failure.error, -EPROTO, ERROR_PEER,
 		  "node \"%s\" sent a \"%s\" that cannot be read: %s", side->node, kind, err->text);
 	failure.error.stage = stage_of(measure->phase);
-	text_copy(failure.error.call, sizeof(failure.error.call), "session");
+	text_copy(failure.error.call, sizeof(failure.error.call), "message");
 	side_set_failure(side, &failure);
 	side->is_finished = true;
 	begin_stopping(measure);

@@ -23,9 +23,8 @@ void side_set_failure(struct side *side, const struct failure *failure)
 		return;
 	}
 	participant->failure = *failure;
-	if (participant->failure.node[0] == '\0') {
-		text_copy(participant->failure.node, sizeof(participant->failure.node), side->node);
-	}
+	/* An end speaks for itself, whatever name it writes. */
+	text_copy(participant->failure.node, sizeof(participant->failure.node), side->node);
 }
 
 bool side_has_failed(const struct side *side)

@@ -26,7 +26,7 @@ struct side {
 
 /* Back to where nothing was asked: before an end that was busy is asked again. */
 void side_reset(struct side *side);
-/* Keeps the first failure of an end; names the end if the failure does not. */
+/* Keeps the first failure of an end, under that end's name whatever the message says. */
 void side_set_failure(struct side *side, const struct failure *failure);
 bool side_has_failed(const struct side *side);
 /* Traffic began there and its end is not told yet. */
