@@ -81,11 +81,11 @@ static void usage_now(struct window_usage *ret)
 {
 	struct rusage usage;
 
+	/* Not that of getrusage, which is as old as the last tick of the kernel. */
+	ret->cpu_ns = clock_thread_cpu_ns();
 	if (getrusage(RUSAGE_THREAD, &usage) < 0) {
 		return;
 	}
-	ret->cpu_ns = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
-		      (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
 	ret->involuntary_switches = (uint64_t)usage.ru_nivcsw;
 }
 

@@ -121,8 +121,11 @@ static int read_word(const json_t *json, const char *key, word_fn word, int last
 
 static int read_error(const json_t *json, struct error *ret, struct error *err)
 {
-	int class, stage, kind, r;
+	int class = ERROR_NONE;
+	int stage = STAGE_NONE;
+	int kind = ERROR_KIND_NONE;
 	int64_t number = 0;
+	int r;
 
 	if ((r = read_word(json, "class", class_word, ERROR_BUG, ERROR_NONE, &class, err)) < 0 ||
 	    (r = read_word(json, "stage", stage_word, STAGE_REPORT, STAGE_NONE, &stage, err)) < 0 ||

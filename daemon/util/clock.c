@@ -57,6 +57,11 @@ int64_t clock_real_ns(void)
 	return (int64_t)read_ns(CLOCK_REALTIME);
 }
 
+uint64_t clock_thread_cpu_ns(void)
+{
+	return read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 uint64_t clock_ticks(void)
 {
 	if (__builtin_expect(state.is_tsc, HAS_TSC)) {

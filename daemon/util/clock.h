@@ -18,6 +18,8 @@
 void clock_init(void);
 uint64_t clock_mono_ns(void);
 int64_t clock_real_ns(void);
+/* CPU time of the calling thread. A system call. */
+uint64_t clock_thread_cpu_ns(void);
 
 /*
  * The counter: TSC if invariant and the kernel's clocksource is tsc, else CLOCK_MONOTONIC ns. No

@@ -11,7 +11,7 @@
 # programs alike; how often is told.
 #
 # usage: tests/bench/lab.sh [PAIRS [TEST..]]      environment: BUILD (build)
-# Exit status 0: all limits kept; 1: not; 2: cannot be measured. 25 pairs take about a quarter of an hour.
+# Exit status 0: all limits kept; 1: not; 2: cannot be measured. 25 pairs take about 20 minutes.
 # shellcheck source-path=SCRIPTDIR
 set -euo pipefail
 export LC_ALL=C.UTF-8
@@ -94,6 +94,7 @@ daemons_up() {
   BUILD=$WORK/bin
   mkdir "$BUILD"
   ln -s "$PROGRAMS/rdmatestctl" "$BUILD/rdmatestctl"
+  # shellcheck disable=SC2016 # the script expands them
   printf '#!/bin/sh\nexec taskset -c "$ON_CPU" "%s" "$@"\n' "$PROGRAMS/rdmatestd" >"$BUILD/rdmatestd"
   chmod +x "$BUILD/rdmatestd"
   for n in 1 2; do

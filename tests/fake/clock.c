@@ -90,6 +90,15 @@ int64_t clock_real_ns(void)
 	return FAKE_CLOCK_EPOCH_NS + (int64_t)fake_clock_now_ns() + real_offset_ns;
 }
 
+/* A thread that busy-polls uses all the time there is. */
+uint64_t clock_thread_cpu_ns(void)
+{
+	if (!atomic_load_explicit(&is_virtual, memory_order_relaxed)) {
+		return kernel_ns(CLOCK_THREAD_CPUTIME_ID);
+	}
+	return fake_clock_now_ns();
+}
+
 uint64_t clock_ticks(void)
 {
 	return clock_mono_ns();

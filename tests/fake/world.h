@@ -13,7 +13,7 @@
  *
  * A round runs every loop that has something to do and steps every thread that may run. When
  * nothing can be done, time moves to the earliest timer, thread deadline, packet or message. When
- * nothing will ever happen, or ten million steps do not move time, the test ends with what every
+ * nothing will ever happen, or a million steps do not move time, the test ends with what every
  * part waits for.
  */
 

@@ -20,7 +20,7 @@ LONG='scenario long "$STREAM" "{ warmup: 0s, duration: 20s }"; scenario short "$
     verdict r.json inconclusive
     finding r.json RDT-0101
     holds r.json ".measurements[0].first_error.class == \"peer\""
-    node_start 2; node_meets 1
+    node_start 2; node_meets 1 devices
     run_scenario 1 short again.json
     verdict again.json pass
   '
@@ -35,7 +35,7 @@ LONG='scenario long "$STREAM" "{ warmup: 0s, duration: 20s }"; scenario short "$
     run_measuring 1
     node_stop 1 KILL
     wait "$RUN_PID" || :
-    node_start 1; node_meets 1
+    node_start 1; node_meets 1 devices
     run_scenario 1 short again.json
     verdict again.json pass
   '

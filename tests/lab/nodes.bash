@@ -65,14 +65,16 @@ node_ready() {  # node
   done
 }
 
-# Waits until all peers of node N are up: a run before that could only say that they are not.
-node_meets() {  # node
-  local n=$1 end=$((SECONDS + NODE_READY_SECONDS)) peers=$((${#NODE_LISTEN[@]} - 1))
-  # by a pattern, without jq: the demo needs it for nothing else
-  until [[ $(http "$n" /v1/status 2>/dev/null) == *'"peers":{"up":'"$peers,"* ]]; do
+# Waits until all peers of node N are up, and with "devices", until each has told of one: a run before that could only say that
+# they are not there. (By patterns, without jq: the demo needs it for nothing else.)
+node_meets() {  # node [devices]
+  local n=$1 what=${2:-} end=$((SECONDS + NODE_READY_SECONDS)) peers=$((${#NODE_LISTEN[@]} - 1)) status='' devices=''
+  until [[ $status == *'"peers":{"up":'"$peers,"* && (! $what || $devices != *'"ports":[]'*) ]]; do
     node_alive "$n" || { tail -n 20 "$NODES_DIR/node$n/log" >&2; node_fail "node$n ended instead of meeting its peers"; return 1; }
     ((SECONDS < end)) || { http "$n" /v1/peers >&2; node_fail "node$n has not met its peers after $NODE_READY_SECONDS s"; return 1; }
     sleep 0.1
+    status=$(http "$n" /v1/status 2>/dev/null) || :
+    devices=$(http "$n" /v1/peers 2>/dev/null) || :
   done
 }
 
@@ -100,7 +102,7 @@ nodes_up() {  # scenario files..
   local n
   for n in "${!NODE_LISTEN[@]}"; do node_write "$n" "$@"; node_start "$n"; done
   for n in "${!NODE_LISTEN[@]}"; do node_ready "$n" || return 1; done
-  for n in "${!NODE_LISTEN[@]}"; do node_meets "$n" || return 1; done
+  for n in "${!NODE_LISTEN[@]}"; do node_meets "$n" devices || return 1; done
 }
 
 # Ends what runs: each must end with status 0, and no sanitizer may have spoken.

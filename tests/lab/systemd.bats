@@ -44,7 +44,7 @@ PARTNER='
   NODE_HTTP[1]=127.0.0.1:9880
   cp /etc/rdmatestd/fleet.key fleet.key
   systemctl start rdmatestd
-  node_write 1 "$TOP/scenarios/smoke.yaml"; node_start 1; node_ready 1; node_meets 1
+  node_write 1 "$TOP/scenarios/smoke.yaml"; node_start 1; node_ready 1; node_meets 1 devices
 '
 # What the service says of itself.
 SERVICE='
