@@ -161,8 +161,8 @@ static bool on_due(void *arg, const struct scenario *scenario, enum run_trigger 
 
 static const struct schedule_events schedule_events = { .due = on_due };
 
-/* Startup runs begin once every device was looked at and every peer is up and told its own, or could
- * not in time. */
+/* Startup runs begin once every device was looked at and every peer is up and told its own, or
+ * could not in time. */
 static int on_settle(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct daemon *daemon = arg;
@@ -173,8 +173,8 @@ static int on_settle(sd_event_source *source, uint64_t usec, void *arg)
 		struct peer_status status;
 
 		peers_status(parts->peers, i, &status);
-		is_settled = is_settled && status.state == PEER_UP &&
-			     status.inventory != NULL && status.inventory->port_count > 0;
+		is_settled = is_settled && status.state == PEER_UP && status.inventory != NULL &&
+			     status.inventory->port_count > 0;
 	}
 	if (is_settled || clock_mono_ns() >= daemon->settle_deadline_mono_ns) {
 		schedule_begin(parts->schedule);

@@ -22,7 +22,7 @@ clean_tree() {  # a tree that every lint accepts
   printf '%s\n#include "util/ring.h"\n\n#include <errno.h>\n\nint ring_size(int count)\n{\n\tif (count < 0) {\n\t\treturn -EINVAL;\n\t}\n\treturn count;\n}\n' \
     "$SPDX" >daemon/util/ring.c
   printf '#!/bin/sh\n# SPDX-License-Identifier: MIT\necho "$1"\n' >tests/run.sh
-  printf '# Fields\n' >scenarios/README.md
+  printf 'text\n<!-- fields -->\n# Fields\n<!-- /fields -->\n' >scenarios/README.md
   printf '#!/bin/sh\necho "# Fields"\n' >program
   chmod 755 program
   sed -i '1a # SPDX-License-Identifier: MIT' program
@@ -152,8 +152,10 @@ found 'daemon/util/ring.c:1: names: exports other_size' names "$WORK/objects"
 rm -rf "$WORK/objects"; mkdir "$WORK/objects"
 found 'found nothing to check' names "$WORK/objects"
 
-printf '# Fields\n| qp.new_key |\n' >scenarios/README.md
+printf '<!-- fields -->\n# Fields\n| qp.new_key |\n<!-- /fields -->\n' >scenarios/README.md
 found 'fields: not what rdmatestd --print-fields prints' fields "$WORK/tree/program"
+printf '# Fields\n' >scenarios/README.md
+found 'scenarios/README.md:1: fields: the marks' fields "$WORK/tree/program"
 rm scenarios/README.md
 found 'scenarios/README.md:1: fields: missing' fields "$WORK/tree/program"
 printf '#!/bin/sh\nexit 2\n' >program

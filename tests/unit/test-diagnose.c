@@ -108,8 +108,9 @@ static void every_kind_of_error_has_its_finding(void **state)
 						   : "none");
 		}
 		assert_true(strlen(m->findings.items[0].text) > 10);
-		assert_non_null(strstr(m->findings.items[0].evidence,
-				       rows[i].stage == STAGE_RUN ? "127 flushed" : "before any traffic"));
+		assert_non_null(
+			strstr(m->findings.items[0].evidence,
+			       rows[i].stage == STAGE_RUN ? "127 flushed" : "before any traffic"));
 		/* the same error of a whole run */
 		run->error = m->first_error;
 		diagnose_run(run);
