@@ -24,6 +24,7 @@ struct tls {
 	struct tls_key key;
 	uint64_t received_bytes;
 	int read_code; /* GnuTLS's failure that came behind bytes: told by the next read */
+	bool is_ended; /* the end came behind bytes: likewise */
 	bool has_unsent; /* a record that would have blocked, held by GnuTLS */
 	gnutls_session_t session;
 	gnutls_psk_server_credentials_t server_credentials;
@@ -177,7 +178,9 @@ uint64_t tls_received_bytes(const struct tls *tls)
 
 size_t tls_pending_bytes(const struct tls *tls)
 {
-	return gnutls_record_check_pending(tls->session);
+	size_t held_bytes = gnutls_record_check_pending(tls->session);
+
+	return held_bytes == 0 && (tls->is_ended || tls->read_code < 0) ? 1 : held_bytes;
 }
 
 static bool is_cut(int code)
@@ -276,7 +279,8 @@ ssize_t tls_read(struct tls *tls, void *bytes, size_t count, struct error *err)
 		if (got > 0) {
 			done += (size_t)got;
 		} else if (got == 0) {
-			return (ssize_t)done; /* the end comes again, as 0, with the next call */
+			tls->is_ended = true; /* it comes again, as 0, with the next call */
+			return (ssize_t)done;
 		} else if (got == GNUTLS_E_AGAIN) {
 			return done > 0 ? (ssize_t)done : -EAGAIN;
 		} else if (gnutls_error_is_fatal((int)got)) {

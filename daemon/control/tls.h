@@ -35,7 +35,8 @@ void tls_free(struct tls *tls);
 int tls_fd(const struct tls *tls);
 /* From the network, record framing included: a sign of life before a whole record is there. */
 uint64_t tls_received_bytes(const struct tls *tls);
-/* Received and decrypted, not yet read: the descriptor does not tell of these. */
+/* Received and decrypted, not yet read: the descriptor does not tell of these, nor of an end or a
+ * failure that came behind what was read (1). */
 size_t tls_pending_bytes(const struct tls *tls);
 
 /* 0 done; -EAGAIN (see tls_wants_write); else failed: err says in class PEER what a person should

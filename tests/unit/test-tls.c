@@ -241,6 +241,7 @@ static void a_goodbye_is_an_end_and_its_lack_an_error(void **state)
 	assert_int_equal(tls_write(pair.client, "last", 4, &err), 4);
 	tls_bye(pair.client);
 	assert_int_equal(tls_read(pair.server, bytes, sizeof(bytes), &err), 4);
+	assert_int_equal(tls_pending_bytes(pair.server), 1); /* nothing else tells of the end */
 	assert_int_equal(tls_read(pair.server, bytes, sizeof(bytes), &err), 0);
 	assert_int_equal(tls_read(pair.server, bytes, sizeof(bytes), &err), 0);
 	pair_done(&pair);
@@ -250,6 +251,7 @@ static void a_goodbye_is_an_end_and_its_lack_an_error(void **state)
 	tls_free(pair.client);
 	pair.client = NULL;
 	assert_int_equal(tls_read(pair.server, bytes, sizeof(bytes), &err), 4);
+	assert_int_equal(tls_pending_bytes(pair.server), 1);
 	assert_int_equal(tls_read(pair.server, bytes, sizeof(bytes), &err), -ECONNRESET);
 	assert_int_equal(err.class, ERROR_PEER);
 	assert_non_null(strstr(err.text, "goodbye"));
