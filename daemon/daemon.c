@@ -69,6 +69,7 @@ static void on_inventory(void *arg, const struct inventory *inventory)
 
 	parts->inventory = *inventory;
 	text_copy(parts->inventory.node, sizeof(parts->inventory.node), parts->node_name);
+	parts->identity.inventory_changes++;
 	if (parts->peers != NULL) {
 		peers_send_inventory(parts->peers);
 	}

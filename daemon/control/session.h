@@ -25,13 +25,14 @@
 
 struct session;
 
-/* What this daemon says of itself; borrowed while sessions live, may change between calls (then
- * session_send_inventory). */
+/* What this daemon says of itself; borrowed while sessions live. The inventory may change between
+ * calls: then count it, and session_send_inventory to those that are open. */
 struct session_identity {
 	const char *node_name;
 	const char *version;
 	struct tls_key key;
 	const struct inventory *inventory;
+	uint64_t inventory_changes;
 	unsigned protocol; /* SESSION_PROTOCOL; tests say another */
 };
 

@@ -51,6 +51,7 @@ struct session {
 	char address[NET_ADDRESS_SIZE]; /* of the other side */
 	char peer_name[LIMIT_NAME];
 	char peer_version[32];
+	uint64_t told_changes; /* identity->inventory_changes when the peer was told */
 	struct inventory *inventory; /* of the peer; NULL before its hello */
 	struct error why;
 

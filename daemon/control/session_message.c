@@ -27,6 +27,7 @@ void session_message_hello(struct session *session)
 	json_set_string(message, "version", identity->version);
 	json_set_string(message, "boot_id", identity->inventory->boot_id);
 	json_set_take(message, "inventory", schema_write(inventory_fields, identity->inventory));
+	session->told_changes = identity->inventory_changes;
 	session_queue(session, message);
 }
 
@@ -36,6 +37,7 @@ void session_message_inventory(struct session *session)
 
 	json_set_take(message, "inventory",
 		      schema_write(inventory_fields, session->identity->inventory));
+	session->told_changes = session->identity->inventory_changes;
 	session_queue(session, message);
 }
 
@@ -138,6 +140,9 @@ static void open_session(struct session *session)
 	session->heard_mono_ns = clock_mono_ns();
 	session->ping_mono_ns = session->heard_mono_ns + SESSION_PING_NS;
 	session_message_ping(session);
+	if (session->told_changes != session->identity->inventory_changes) {
+		session_message_inventory(session); /* it changed behind our hello */
+	}
 	if (session->listener) {
 		session_listener_opened(session);
 	} else if (session->events) {

@@ -201,6 +201,37 @@ static void a_stream_cut_inside_a_frame_says_so(void **state)
 	scene_done(&scene);
 }
 
+static void stranger_hears(struct scene *scene, const char *kind)
+{
+	for (int i = 0; i < 5000 && !strstr(scene->stranger.kinds, kind); i++) {
+		run_for(scene->event, 2);
+		assert_int_equal(stranger_receive(&scene->stranger), 0);
+	}
+	assert_non_null(strstr(scene->stranger.kinds, kind));
+}
+
+static void an_inventory_that_changes_between_the_two_hellos_is_told(void **state)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	stranger_shake(&scene.stranger, scene.event);
+	stranger_hears(&scene, "hello ");
+	scene.node.inventory->port_count = 1;
+	scene.node.identity.inventory_changes++;
+	stranger_send_text(&scene.stranger, STRANGER_HELLO);
+	stranger_hears(&scene, "inventory ");
+	assert_string_equal(scene.stranger.kinds, "hello ping inventory ");
+	scene_done(&scene);
+
+	scene_open(&scene);
+	stranger_hears(&scene, "ping ");
+	run_for(scene.event, 20);
+	assert_int_equal(stranger_receive(&scene.stranger), 0);
+	assert_string_equal(scene.stranger.kinds, "hello ping ");
+	scene_done(&scene);
+}
+
 static void messages_split_at_every_byte_arrive(void **state)
 {
 	static const char frame[] = "\0\0\0\x0c{\"kind\":\"k\"}\0\0\0\x0c{\"kind\":\"l\"}";
@@ -395,6 +426,7 @@ int main(void)
 		cmocka_unit_test(unknown_kinds_are_the_owners_and_unknown_keys_nobodys),
 		cmocka_unit_test(a_pong_full_of_lies_changes_nothing),
 		cmocka_unit_test(a_stream_cut_inside_a_frame_says_so),
+		cmocka_unit_test(an_inventory_that_changes_between_the_two_hellos_is_told),
 		cmocka_unit_test(messages_split_at_every_byte_arrive),
 		cmocka_unit_test(the_rest_of_a_record_behind_a_full_turn_is_not_forgotten),
 		cmocka_unit_test(a_flood_keeps_nobody_else_waiting),
