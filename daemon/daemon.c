@@ -5,22 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actions.h"
+#include "device_log.h"
 #include "face.h"
 #include "http/server.h"
 #include "notify.h"
+#include "observer.h"
 #include "parts.h"
 #include "peer_log.h"
+#include "refusal_log.h"
 #include "reload.h"
+#include "shutdown.h"
+#include "startup.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/memory.h"
 #include "util/text.h"
+#include "verdict_log.h"
 
 #define SECOND_NS 1000000000ull
-#define STOP_TIMEOUT_NS (10 * SECOND_NS)
-/* Startup runs wait for peers and devices to come up, but no longer than this. */
-#define SETTLE_TIMEOUT_NS (10 * SECOND_NS)
-#define STEPS_PERIOD_NS (2 * SECOND_NS)
+#define LOOK_PERIOD_NS (2 * SECOND_NS)
 #define MAX_SESSIONS (2 * LIMIT_PEERS)
 
 struct daemon {
@@ -31,28 +35,16 @@ struct daemon {
 	struct notify *notify;
 	struct reload *reload;
 	struct peer_log *peer_log;
+	struct device_log *device_log;
+	struct refusal_log *refusal_log;
+	struct verdict_log *verdict_log;
+	struct observer *observer;
+	struct startup *startup;
+	struct shutdown *shutdown; /* NULL until it begins */
 	daemon_reload_fn reload_done;
 	void *reload_arg;
-	sd_event_source *settle_timer; /* polls until peers and devices are there */
-	sd_event_source *steps_timer; /* looks whether the workers make steps */
-	sd_event_source *stop_timer;
-	uint64_t settle_deadline_mono_ns;
-	uint64_t stop_deadline_mono_ns;
-	bool is_closing_sessions;
-	char stop_reason[160];
+	sd_event_source *look_timer; /* looks at the workers and at the last scan */
 };
-
-static sd_event_source *add_timer(struct daemon *daemon, sd_event_time_handler_t handler,
-				  uint64_t after_ns)
-{
-	sd_event_source *timer;
-
-	if (sd_event_add_time(daemon->parts.event, &timer, CLOCK_MONOTONIC,
-			      (clock_mono_ns() + after_ns) / 1000, 1000, handler, daemon) < 0) {
-		abort(); /* out of memory only */
-	}
-	return timer;
-}
 
 static void rearm(sd_event_source *timer, uint64_t after_ns)
 {
@@ -86,6 +78,7 @@ static void on_peer_changed(void *arg, const char *name)
 	if (peers_find(daemon->parts.peers, name, &status) < 0) {
 		return;
 	}
+	session_listener_know(daemon->parts.listener, status.host);
 	if (status.state == PEER_UP) {
 		peer_log_tell(daemon->peer_log, name, "");
 	} else if (status.state == PEER_DOWN) {
@@ -126,16 +119,17 @@ static void on_run_changed(void *arg, const struct run *run)
 {
 	struct daemon *daemon = arg;
 
-	if (run->state != RUN_DONE) {
-		return;
+	if (run->state == RUN_DONE) {
+		observer_add(daemon->observer, history_find(daemon->parts.history, run->id));
 	}
-	metrics_observe(daemon->parts.metrics, run);
-	if (run->verdict == VERDICT_PASS) {
-		log_info("run %s of \"%s\": pass", run->id, run->scenario->name);
-	} else {
-		log_warning("run %s of \"%s\": %s; see `rdmatestctl results %s`", run->id,
-			    run->scenario->name, verdict_names[run->verdict], run->id);
-	}
+}
+
+static void on_run_counted(void *arg, const struct run *run)
+{
+	struct daemon *daemon = arg;
+
+	server_run_done(daemon->server, run->id);
+	verdict_log_tell(daemon->verdict_log, run, clock_mono_ns());
 }
 
 static bool on_due(void *arg, const struct scenario *scenario, enum run_trigger trigger)
@@ -153,8 +147,7 @@ static bool on_due(void *arg, const struct scenario *scenario, enum run_trigger 
 	}
 	if (coordinator_submit(daemon->parts.coordinator, scenario, trigger,
 			       daemon->parts.config->generation, id, &err) < 0) {
-		log_warning("scenario \"%s\" was due and could not begin: %s", scenario->name,
-			    err.text);
+		verdict_log_refused(daemon->verdict_log, scenario->name, err.text, clock_mono_ns());
 		return false;
 	}
 	return true;
@@ -162,35 +155,16 @@ static bool on_due(void *arg, const struct scenario *scenario, enum run_trigger 
 
 static const struct schedule_events schedule_events = { .due = on_due };
 
-/* Startup runs begin once every device was looked at and every peer is up and told its own, or
- * could not in time. */
-static int on_settle(sd_event_source *source, uint64_t usec, void *arg)
+static int on_look(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct daemon *daemon = arg;
-	struct parts *parts = &daemon->parts;
-	bool is_settled = engine_has_scanned(parts->engine);
-
-	for (size_t i = 0; i < peers_count(parts->peers); i++) {
-		struct peer_status status;
-
-		peers_status(parts->peers, i, &status);
-		is_settled = is_settled && status.state == PEER_UP && status.inventory != NULL &&
-			     status.inventory->port_count > 0;
-	}
-	if (is_settled || clock_mono_ns() >= daemon->settle_deadline_mono_ns) {
-		schedule_begin(parts->schedule);
-		return 0;
-	}
-	rearm(source, SECOND_NS / 5);
-	return 0;
-}
-
-static int on_steps(sd_event_source *source, uint64_t usec, void *arg)
-{
-	struct daemon *daemon = arg;
+	struct session_listener_status control;
 
 	daemon->parts.is_progressing = engine_is_progressing(daemon->parts.engine);
-	rearm(source, STEPS_PERIOD_NS);
+	device_log_tell(daemon->device_log, engine_scan_error(daemon->parts.engine));
+	session_listener_status(daemon->parts.listener, &control);
+	refusal_log_tell(daemon->refusal_log, &control, clock_mono_ns());
+	rearm(source, LOOK_PERIOD_NS);
 	return 0;
 }
 
@@ -213,6 +187,8 @@ static void configure(struct daemon *daemon)
 	engine_configure(parts->engine, &config->daemon);
 	parts->labels = config->daemon.labels;
 	configure_peers(parts);
+	peer_log_configure(daemon->peer_log, parts->peers);
+	verdict_log_configure(daemon->verdict_log, config);
 	guest_configure(parts->guests);
 	agent_configure(parts->agent, &config->daemon.limits);
 	history_configure(parts->history, config->daemon.keep_runs);
@@ -285,54 +261,16 @@ void daemon_reload(struct daemon *daemon, daemon_reload_fn done, void *arg)
 	reload_start(daemon->reload, daemon->parts.config->path);
 }
 
-/* Actions of the API. `arg` of the view is the parts, which are the beginning of the daemon. */
+/* `arg` of the view is the parts, which are the beginning of the daemon. */
 
 static struct daemon *daemon_of(void *arg)
 {
 	return (struct daemon *)((char *)arg - offsetof(struct daemon, parts));
 }
 
-int daemon_run(struct daemon *daemon, const char *name, char *ret_id, struct error *err)
+int daemon_run(struct daemon *daemon, const char *scenario, char *ret_id, struct error *err)
 {
-	const struct scenario *scenario = config_scenario(daemon->parts.config, name);
-
-	if (scenario == NULL) {
-		return error_set(err, -ENOENT, ERROR_INPUT,
-				 "there is no scenario \"%s\"; see `rdmatestctl scenarios`", name);
-	}
-	if (!scenario->is_enabled) {
-		return error_set(err, -EINVAL, ERROR_INPUT,
-				 "scenario \"%s\" is disabled (enabled: false in %s)", name,
-				 scenario->source);
-	}
-	if (!(scenario->schedule.on & SCHEDULE_MANUAL)) {
-		return error_set(
-			err, -EINVAL, ERROR_INPUT,
-			"scenario \"%s\" does not run by hand; add manual to its schedule.on in %s",
-			name, scenario->source);
-	}
-	return coordinator_submit(daemon->parts.coordinator, scenario, TRIGGER_MANUAL,
-				  daemon->parts.config->generation, ret_id, err);
-}
-
-static int on_start_request(void *arg, const char *scenario, char *ret_id, struct error *err)
-{
-	return daemon_run(daemon_of(arg), scenario, ret_id, err);
-}
-
-static int on_cancel_request(void *arg, const char *id, struct error *err)
-{
-	struct parts *parts = arg;
-	const struct run *run = history_find(parts->history, id);
-
-	if (run == NULL) {
-		return error_set(err, -ENOENT, ERROR_INPUT,
-				 "there is no run \"%s\"; see `rdmatestctl results`", id);
-	}
-	if (coordinator_cancel(parts->coordinator, run->id, "cancelled by a person") < 0) {
-		return error_set(err, -EALREADY, ERROR_INPUT, "run %s is over already", run->id);
-	}
-	return 0;
+	return actions_run(&daemon->parts, scenario, ret_id, err);
 }
 
 static void on_reload_request(void *arg)
@@ -383,7 +321,7 @@ static void make_runs(struct daemon *daemon)
 
 	parts->agent = agent_new(&agent, &parts->config->daemon.limits);
 	parts->guests = guest_new(parts->agent, find_labels, daemon);
-	parts->history = history_new(parts->config->daemon.keep_runs);
+	parts->history = history_new(parts->event, parts->config->daemon.keep_runs);
 	coordinator.peers = parts->peers;
 	coordinator.agent = parts->agent;
 	coordinator.history = parts->history;
@@ -421,11 +359,10 @@ static int make_server(struct daemon *daemon, struct error *err)
 
 	daemon->view = (struct view){
 		.arg = &daemon->parts,
-		.start = on_start_request,
-		.cancel = on_cancel_request,
 		.reload = on_reload_request,
 	};
 	face_fill_view(&daemon->view);
+	actions_fill_view(&daemon->view);
 	return server_new(&daemon->server, daemon->parts.event, &options, err);
 }
 
@@ -456,9 +393,12 @@ static void begin(struct daemon *daemon)
 
 	daemon->notify = notify_new(parts);
 	daemon->reload = reload_new(parts->event, daemon->options.host_name, on_reloaded, daemon);
-	daemon->settle_deadline_mono_ns = clock_mono_ns() + SETTLE_TIMEOUT_NS;
-	daemon->settle_timer = add_timer(daemon, on_settle, SECOND_NS / 10);
-	daemon->steps_timer = add_timer(daemon, on_steps, STEPS_PERIOD_NS);
+	daemon->startup = startup_new(parts);
+	if (sd_event_add_time(parts->event, &daemon->look_timer, CLOCK_MONOTONIC,
+			      (clock_mono_ns() + LOOK_PERIOD_NS) / 1000, 1000, on_look,
+			      daemon) < 0) {
+		abort(); /* out of memory only */
+	}
 	metrics_configure(parts->metrics, parts->config);
 	schedule_configure(parts->schedule, parts->config);
 	configure_peers(parts);
@@ -476,11 +416,16 @@ int daemon_new(struct daemon **ret, const struct daemon_options *options, struct
 	daemon->options = *options;
 	init_parts(daemon);
 	daemon->peer_log = peer_log_new();
+	daemon->device_log = device_log_new();
+	daemon->refusal_log = refusal_log_new();
+	daemon->verdict_log = verdict_log_new();
 	if ((r = read_key(daemon, err)) < 0 || (r = make_engine(daemon, err)) < 0) {
 		daemon_free(daemon);
 		return r;
 	}
 	daemon->parts.metrics = metrics_new(daemon->parts.node_name);
+	daemon->observer =
+		observer_new(daemon->parts.event, daemon->parts.metrics, on_run_counted, daemon);
 	daemon->parts.peers =
 		peers_new(daemon->parts.event, &daemon->parts.identity, &peers_events, daemon);
 	make_runs(daemon);
@@ -493,47 +438,6 @@ int daemon_new(struct daemon **ret, const struct daemon_options *options, struct
 	return 0;
 }
 
-/* Stopping: one order, one deadline. */
-
-static bool is_down(const struct daemon *daemon, const char **ret_what)
-{
-	const struct parts *parts = &daemon->parts;
-
-	if (!coordinator_is_idle(parts->coordinator)) {
-		*ret_what = "a run that does not end";
-	} else if (!agent_is_idle(parts->agent)) {
-		*ret_what = "a job that is not released (a call to the driver hangs)";
-	} else if (guest_count(parts->guests) > 0) {
-		*ret_what = "a session that does not close";
-	} else {
-		return true;
-	}
-	return false;
-}
-
-static int on_stop_timer(sd_event_source *source, uint64_t usec, void *arg)
-{
-	struct daemon *daemon = arg;
-	const char *what = NULL;
-
-	/* Our own runs end first, so that their results are whole; then the peers' sessions. */
-	if (coordinator_is_idle(daemon->parts.coordinator) && !daemon->is_closing_sessions) {
-		daemon->is_closing_sessions = true;
-		agent_stop(daemon->parts.agent, daemon->stop_reason);
-	}
-	if (is_down(daemon, &what)) {
-		log_info("stopped");
-		daemon->options.stopped(daemon->options.arg, 0);
-	} else if (clock_mono_ns() >= daemon->stop_deadline_mono_ns) {
-		log_error("not everything ended within %llu s: %s", STOP_TIMEOUT_NS / SECOND_NS,
-			  what);
-		daemon->options.stopped(daemon->options.arg, 1);
-	} else {
-		rearm(source, SECOND_NS / 100);
-	}
-	return 0;
-}
-
 void daemon_stop(struct daemon *daemon, const char *reason)
 {
 	struct parts *parts = &daemon->parts;
@@ -543,15 +447,10 @@ void daemon_stop(struct daemon *daemon, const char *reason)
 	}
 	log_info("stopping: %s", reason);
 	parts->state = DAEMON_STOPPING;
-	text_copy(daemon->stop_reason, sizeof(daemon->stop_reason), reason);
 	notify_stopping(daemon->notify, reason);
 	server_stop_actions(daemon->server);
-	schedule_stop(parts->schedule);
-	session_listener_free(take(parts->listener));
-	coordinator_stop(parts->coordinator, reason);
-	guest_close(parts->guests, reason);
-	daemon->stop_deadline_mono_ns = clock_mono_ns() + STOP_TIMEOUT_NS;
-	daemon->stop_timer = add_timer(daemon, on_stop_timer, 0);
+	daemon->shutdown =
+		shutdown_new(parts, reason, daemon->options.stopped, daemon->options.arg);
 }
 
 void daemon_free(struct daemon *daemon)
@@ -569,9 +468,9 @@ void daemon_free(struct daemon *daemon)
 		_Exit(EXIT_FAILURE);
 	}
 	deadline = clock_mono_ns() + SECOND_NS;
-	sd_event_source_disable_unref(daemon->settle_timer);
-	sd_event_source_disable_unref(daemon->steps_timer);
-	sd_event_source_disable_unref(daemon->stop_timer);
+	sd_event_source_disable_unref(daemon->look_timer);
+	startup_free(daemon->startup);
+	shutdown_free(daemon->shutdown);
 	reload_free(daemon->reload, deadline);
 	notify_free(daemon->notify);
 	server_free(daemon->server);
@@ -585,9 +484,13 @@ void daemon_free(struct daemon *daemon)
 		log_error("a call to an RDMA driver hangs; leaving it behind");
 		_Exit(EXIT_FAILURE);
 	}
+	observer_free(daemon->observer);
 	history_free(parts->history);
 	metrics_free(parts->metrics);
 	peer_log_free(daemon->peer_log);
+	device_log_free(daemon->device_log);
+	refusal_log_free(daemon->refusal_log);
+	verdict_log_free(daemon->verdict_log);
 	config_unref(parts->config);
 	sd_event_unref(parts->event);
 	free(daemon);

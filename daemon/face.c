@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "face.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +74,9 @@ static json_t *write_status(void *arg)
 		.peers_down = count_peers(parts, PEER_DOWN),
 		.ports_active = count_active(inventory),
 		.ports_other = inventory->port_count - count_active(inventory),
+		.scan_error = engine_scan_error(parts->engine),
 		.scenarios = parts->config->scenario_count,
+		.current = coordinator_active(parts->coordinator),
 		.runs_active = coordinator_active(parts->coordinator) != NULL,
 		.runs_queued = coordinator_queued(parts->coordinator),
 		.runs_kept = history_count(parts->history),
@@ -86,39 +89,56 @@ static json_t *write_status(void *arg)
 	return records_status(&status);
 }
 
-static json_t *write_devices(void *arg)
+static json_t *write_port(const struct inventory *inventory, size_t index)
 {
-	const struct parts *parts = arg;
-
-	return records_devices(engine_inventory(parts->engine));
+	return inventory != NULL && index < inventory->port_count
+		       ? records_port(&inventory->ports[index])
+		       : NULL;
 }
 
-static json_t *write_peers(void *arg)
+static json_t *write_device(void *arg, size_t index)
 {
 	const struct parts *parts = arg;
-	json_t *list = json_array();
 
-	for (size_t i = 0; i < peers_count(parts->peers); i++) {
-		struct peer_status status;
-		struct records_peer record;
+	return write_port(engine_inventory(parts->engine), index);
+}
 
-		peers_status(parts->peers, i, &status);
-		record = (struct records_peer){
-			.name = status.settings->name,
-			.address = status.settings->address,
-			.is_enabled = status.settings->is_enabled,
-			.state = peer_state_names[status.state],
-			.since_real_ns = status.since_real_ns,
-			.inventory = status.inventory,
-			.round_trip_ns = status.round_trip_ns,
-			.has_offset = status.has_offset,
-			.clock_offset_ns = status.clock_offset_ns,
-			.clock_error_ns = status.clock_error_ns,
-			.last_error = &status.last_error,
-		};
-		json_array_append_new(list, records_peer(&record));
+static json_t *write_peer(void *arg, size_t index)
+{
+	const struct parts *parts = arg;
+	struct peer_status status;
+	struct records_peer record;
+
+	if (index >= peers_count(parts->peers)) {
+		return NULL;
 	}
-	return list;
+	peers_status(parts->peers, index, &status);
+	record = (struct records_peer){
+		.name = status.settings->name,
+		.address = status.settings->address,
+		.is_enabled = status.settings->is_enabled,
+		.state = peer_state_names[status.state],
+		.since_real_ns = status.since_real_ns,
+		.inventory = status.inventory,
+		.round_trip_ns = status.round_trip_ns,
+		.has_offset = status.has_offset,
+		.clock_offset_ns = status.clock_offset_ns,
+		.clock_error_ns = status.clock_error_ns,
+		.last_error = &status.last_error,
+	};
+	return records_peer_head(&record);
+}
+
+static json_t *write_peer_port(void *arg, size_t peer, size_t index)
+{
+	const struct parts *parts = arg;
+	struct peer_status status;
+
+	if (peer >= peers_count(parts->peers)) {
+		return NULL;
+	}
+	peers_status(parts->peers, peer, &status);
+	return write_port(status.inventory, index);
 }
 
 static const struct run *last_of(const struct parts *parts, const char *scenario)
@@ -133,20 +153,19 @@ static const struct run *last_of(const struct parts *parts, const char *scenario
 	return NULL;
 }
 
-static json_t *write_scenarios(void *arg)
+static json_t *write_scenario(void *arg, size_t index)
 {
 	const struct parts *parts = arg;
-	json_t *list = json_array();
+	const struct scenario *scenario;
+	uint64_t next_ns;
+	uint64_t missed;
 
-	for (size_t i = 0; i < parts->config->scenario_count; i++) {
-		const struct scenario *scenario = parts->config->scenarios[i];
-		uint64_t missed;
-		uint64_t next_ns = schedule_next_ns(parts->schedule, scenario->name, &missed);
-
-		json_array_append_new(list, records_scenario(scenario, next_ns, missed,
-							     last_of(parts, scenario->name)));
+	if (index >= parts->config->scenario_count) {
+		return NULL;
 	}
-	return list;
+	scenario = parts->config->scenarios[index];
+	next_ns = schedule_next_ns(parts->schedule, scenario->name, &missed);
+	return records_scenario(scenario, next_ns, missed, last_of(parts, scenario->name));
 }
 
 static bool fits(const struct run *run, const struct view_query *query)
@@ -155,44 +174,44 @@ static bool fits(const struct run *run, const struct view_query *query)
 	       (query->verdict == VERDICT_NONE || query->verdict == run->verdict);
 }
 
-static json_t *write_runs(void *arg, const struct view_query *query, bool *ret_more)
+static int find_runs(void *arg, const struct view_query *query, struct run **ret_runs,
+		     size_t *ret_count, bool *ret_more)
 {
 	const struct parts *parts = arg;
 	size_t count = history_count(parts->history);
 	size_t i = 0;
-	json_t *list;
 
 	*ret_more = false;
+	*ret_count = 0;
 	if (query->before[0] != '\0') {
 		while (i < count && strcmp(history_at(parts->history, i)->id, query->before) != 0) {
 			i++;
 		}
 		if (i++ == count) {
-			return NULL;
+			return -ENOENT;
 		}
 	}
-	list = json_array();
 	for (; i < count && !*ret_more; i++) {
-		const struct run *run = history_at(parts->history, i);
+		struct run *run = history_at(parts->history, i);
 
 		if (!fits(run, query)) {
 			continue;
 		}
-		if (json_array_size(list) == query->limit) {
+		if (*ret_count == query->limit) {
 			*ret_more = true;
 		} else {
-			json_array_append_new(list, run_write_summary(run));
+			ret_runs[(*ret_count)++] = run_ref(run);
 		}
 	}
-	return list;
+	return 0;
 }
 
-static json_t *write_run(void *arg, const char *id, bool with_histograms)
+static struct run *find_run(void *arg, const char *id)
 {
 	const struct parts *parts = arg;
-	const struct run *run = history_find(parts->history, id);
+	struct run *run = history_find(parts->history, id);
 
-	return run != NULL ? run_write(run, with_histograms) : NULL;
+	return run != NULL ? run_ref(run) : NULL;
 }
 
 static json_t *write_progress(void *arg, const char *id)
@@ -217,7 +236,8 @@ static bool is_ready(void *arg, json_t **ret_checks)
 	const struct inventory *inventory = engine_inventory(parts->engine);
 	const char *sick = engine_sick(parts->engine);
 	json_t *checks = json_array();
-	char text[160];
+	const struct error *scan_error = engine_scan_error(parts->engine);
+	char text[sizeof(scan_error->text) + 64];
 	bool is_good = true;
 
 	is_good &= check(checks, "configuration", true,
@@ -225,8 +245,8 @@ static bool is_ready(void *arg, json_t **ret_checks)
 						  : "in force; the last reload was refused");
 	is_good &=
 		check(checks, "running", parts->state == DAEMON_RUNNING, state_names[parts->state]);
-	snprintf(text, sizeof(text), "%zu of %zu ports active", count_active(inventory),
-		 inventory->port_count);
+	snprintf(text, sizeof(text), "%zu of %zu ports active%s%s", count_active(inventory),
+		 inventory->port_count, error_is_set(scan_error) ? "; " : "", scan_error->text);
 	is_good &= check(checks, "devices", count_active(inventory) > 0, text);
 	snprintf(text, sizeof(text), "a call to the driver hangs on %s",
 		 sick != NULL ? sick : "no device");
@@ -242,13 +262,17 @@ static bool is_alive(void *arg)
 	return parts->is_progressing;
 }
 
+_Static_assert(SESSION_REFUSALS <= METRICS_REFUSALS, "each reason has its place");
+
 static void fill_gauges(void *arg, struct metrics_gauges *ret)
 {
 	const struct parts *parts = arg;
 	const struct inventory *inventory = engine_inventory(parts->engine);
 	struct engine_usage usage;
+	struct session_listener_status control;
 
 	engine_usage(parts->engine, &usage);
+	session_listener_status(parts->listener, &control);
 	*ret = (struct metrics_gauges){
 		.version = RDMATESTD_VERSION,
 		.config_generation = parts->config->generation,
@@ -269,6 +293,12 @@ static void fill_gauges(void *arg, struct metrics_gauges *ret)
 		schedule_next_ns(parts->schedule, parts->config->scenarios[i]->name, &missed);
 		ret->schedule_missed += missed;
 	}
+	for (size_t i = 0; session_listener_reasons[i] != NULL; i++) {
+		ret->control_refused[ret->control_refused_count++] = (struct metrics_refusal){
+			.reason = session_listener_reasons[i],
+			.count = control.refused[i],
+		};
+	}
 	for (size_t i = 0; i < inventory->port_count && ret->port_count < METRICS_PORTS; i++) {
 		ret->ports[ret->port_count++] = (struct metrics_port){
 			.device = inventory->ports[i].device,
@@ -282,11 +312,12 @@ static void fill_gauges(void *arg, struct metrics_gauges *ret)
 void face_fill_view(struct view *view)
 {
 	view->status = write_status;
-	view->devices = write_devices;
-	view->peers = write_peers;
-	view->scenarios = write_scenarios;
-	view->runs = write_runs;
-	view->run = write_run;
+	view->device = write_device;
+	view->peer = write_peer;
+	view->peer_port = write_peer_port;
+	view->scenario = write_scenario;
+	view->runs = find_runs;
+	view->run = find_run;
 	view->progress = write_progress;
 	view->is_ready = is_ready;
 	view->is_alive = is_alive;

@@ -18,6 +18,7 @@
 #include "config/config.h"
 #include "control/session.h"
 #include "daemon.h"
+#include "run/doctor.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/memory.h"
@@ -28,10 +29,13 @@
 #define PROBLEM_LINES 50
 
 static const char usage[] =
-	"usage: rdmatestd [--config=FILE] [--check | --print-fields | --version | --help]\n"
+	"usage: rdmatestd [--config=FILE] [--check | --doctor [--json] | --print-fields | --version | --help]\n"
 	"\n"
 	"  --config=FILE    the main configuration file (default " DEFAULT_CONFIG ")\n"
 	"  --check          read the configuration, say every error, exit 0 or 78; no device, no root\n"
+	"  --doctor         look at this host: can it run RDMA tests, and if not, what to do; no configuration, no root;\n"
+	"                   exit 0, or 1 if something is bad\n"
+	"  --json           --doctor for programs\n"
 	"  --print-fields   the reference of every configuration key (Markdown)\n"
 	"  --version        version and exit\n"
 	"  --help           this text\n";
@@ -39,6 +43,8 @@ static const char usage[] =
 struct arguments {
 	const char *config;
 	bool is_check;
+	bool is_doctor;
+	bool is_json;
 	bool is_print_fields;
 };
 
@@ -52,6 +58,7 @@ static int parse_arguments(int argc, char **argv, struct arguments *arguments)
 {
 	static const struct option options[] = {
 		{ "config", required_argument, NULL, 'c' }, { "check", no_argument, NULL, 'k' },
+		{ "doctor", no_argument, NULL, 'd' },	    { "json", no_argument, NULL, 'j' },
 		{ "print-fields", no_argument, NULL, 'p' }, { "version", no_argument, NULL, 'V' },
 		{ "help", no_argument, NULL, 'h' },	    { 0 },
 	};
@@ -64,6 +71,12 @@ static int parse_arguments(int argc, char **argv, struct arguments *arguments)
 			break;
 		case 'k':
 			arguments->is_check = true;
+			break;
+		case 'd':
+			arguments->is_doctor = true;
+			break;
+		case 'j':
+			arguments->is_json = true;
 			break;
 		case 'p':
 			arguments->is_print_fields = true;
@@ -81,6 +94,10 @@ static int parse_arguments(int argc, char **argv, struct arguments *arguments)
 	}
 	if (optind < argc) {
 		fprintf(stderr, "rdmatestd: unexpected argument \"%s\"\n%s", argv[optind], usage);
+		return 2;
+	}
+	if (arguments->is_json && !arguments->is_doctor) {
+		fprintf(stderr, "rdmatestd: --json goes with --doctor\n%s", usage);
 		return 2;
 	}
 	return 0;
@@ -269,6 +286,9 @@ int main(int argc, char **argv)
 		return print_fields();
 	}
 	clock_init();
+	if (arguments.is_doctor) {
+		return doctor_run("", arguments.is_json, stdout);
+	}
 	config = load(arguments.config, arguments.is_check);
 	if (config == NULL) {
 		return EXIT_CONFIG;

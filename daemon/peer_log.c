@@ -42,3 +42,17 @@ void peer_log_tell(struct peer_log *log, const char *name, const char *why)
 		log_warning("peer \"%s\" is down: %s", name, why);
 	}
 }
+
+void peer_log_configure(struct peer_log *log, const struct peers *peers)
+{
+	struct peer_status status;
+	const char *name;
+	json_t *why;
+	void *next;
+
+	json_object_foreach_safe(log->told, next, name, why) {
+		if (peers_find(peers, name, &status) < 0) {
+			json_object_del(log->told, name);
+		}
+	}
+}

@@ -5,23 +5,28 @@
 #include <string.h>
 
 #include "util/clock.h"
+#include "util/log.h"
 #include "util/mailbox.h"
 #include "util/memory.h"
 #include "util/text.h"
 #include "util/thread.h"
 
 #define PROBLEM_LINES 50
+#define SECOND_NS 1000000000ull
 
 struct reload {
 	struct message message; /* first: the thread's answer is the reload itself */
 	struct mailbox mailbox;
 	sd_event_source *source;
+	sd_event_source *timer; /* the deadline of a reading, or a refusal to be told */
 	struct thread *thread;
 	reload_done_fn done;
 	void *arg;
 	char *host_name;
 	char *path;
 	bool wants_again; /* asked for while one went on: the files may have changed since */
+	bool is_hung; /* past its deadline, and told so */
+	struct text refusal; /* to be told in the next turn */
 	/* Written by the thread before it posts. */
 	struct config *config;
 	struct text problems;
@@ -40,14 +45,49 @@ static struct thread_next read_files(void *arg)
 	return (struct thread_next){ .want = THREAD_DONE };
 }
 
+static void arm(struct reload *reload, uint64_t after_ns)
+{
+	sd_event_source_set_time(reload->timer, (clock_mono_ns() + after_ns) / 1000);
+	sd_event_source_set_enabled(reload->timer, SD_EVENT_ONESHOT);
+}
+
 static void begin(struct reload *reload)
 {
 	struct thread_options options = { .name = "reload", .cpu = -1 };
 	struct error err = ERROR_INIT;
 
+	text_done(&reload->refusal);
 	if (thread_start(&reload->thread, &options, read_files, reload, &err) < 0) {
-		reload->done(reload->arg, NULL, err.text);
+		text_add(&reload->refusal, err.text);
+		arm(reload, 0);
+	} else {
+		arm(reload, RELOAD_TIMEOUT_NS);
 	}
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
+{
+	struct reload *reload = arg;
+	_cleanup_text_ struct text refusal = reload->refusal;
+
+	reload->refusal = TEXT_INIT;
+	if (refusal.data == NULL) {
+		reload->is_hung = true;
+		reload->wants_again = false;
+		text_format(
+			&refusal,
+			"%s: not read within %llu s: the disk or file system that holds it or an included "
+			"file does not answer; reload again once it does",
+			reload->path, RELOAD_TIMEOUT_NS / SECOND_NS);
+	}
+	reload->done(reload->arg, NULL, refusal.data);
+	return 0;
+}
+
+static void forget_result(struct reload *reload)
+{
+	config_unref(take(reload->config));
+	text_reset(&reload->problems);
 }
 
 static int on_mail(sd_event_source *source, int fd, uint32_t events, void *arg)
@@ -59,16 +99,22 @@ static int on_mail(sd_event_source *source, int fd, uint32_t events, void *arg)
 	}
 	/* It posted as the last thing that it does. */
 	thread_join(&reload->thread, CLOCK_NEVER);
-	if (reload->wants_again) {
-		reload->wants_again = false;
-		config_unref(take(reload->config));
-		text_reset(&reload->problems);
-		begin(reload);
+	if (reload->is_hung) {
+		reload->is_hung = false; /* a refusal that is still to be told stays */
+		forget_result(reload);
+		log_info("%s can be read again; reload to take it over", reload->path);
 		return 0;
 	}
-	reload->done(reload->arg, take(reload->config),
-		     reload->problems.data != NULL ? reload->problems.data : "");
-	text_reset(&reload->problems);
+	sd_event_source_set_enabled(reload->timer, SD_EVENT_OFF);
+	if (reload->wants_again) {
+		reload->wants_again = false;
+		forget_result(reload);
+		begin(reload);
+	} else {
+		reload->done(reload->arg, take(reload->config),
+			     reload->problems.data != NULL ? reload->problems.data : "");
+		text_reset(&reload->problems);
+	}
 	return 0;
 }
 
@@ -81,14 +127,26 @@ struct reload *reload_new(sd_event *event, const char *host_name, reload_done_fn
 	reload->done = done;
 	reload->arg = arg;
 	if (sd_event_add_io(event, &reload->source, reload->mailbox.fd, EPOLLIN, on_mail, reload) <
-	    0) {
+		    0 ||
+	    sd_event_add_time(event, &reload->timer, CLOCK_MONOTONIC, 0, 1000, on_timer, reload) <
+		    0) {
 		abort(); /* out of memory only */
 	}
+	sd_event_source_set_enabled(reload->timer, SD_EVENT_OFF);
 	return reload;
 }
 
 bool reload_start(struct reload *reload, const char *path)
 {
+	if (reload->is_hung) {
+		text_reset(&reload->refusal);
+		text_format(&reload->refusal,
+			    "%s: an earlier reading of it still hangs; reload again once its disk "
+			    "or file system answers",
+			    reload->path);
+		arm(reload, 0);
+		return false;
+	}
 	if (reload->thread != NULL) {
 		reload->wants_again = true;
 		return false;
@@ -110,6 +168,7 @@ void reload_free(struct reload *reload, uint64_t deadline_mono_ns)
 		return;
 	}
 	sd_event_source_disable_unref(reload->source);
+	sd_event_source_disable_unref(reload->timer);
 	if (reload->thread != NULL && thread_join(&reload->thread, deadline_mono_ns) < 0) {
 		return; /* it still uses the object */
 	}
@@ -117,6 +176,7 @@ void reload_free(struct reload *reload, uint64_t deadline_mono_ns)
 	mailbox_done(&reload->mailbox);
 	config_unref(reload->config);
 	text_done(&reload->problems);
+	text_done(&reload->refusal);
 	free(reload->host_name);
 	free(reload->path);
 	free(reload);

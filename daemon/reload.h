@@ -3,7 +3,8 @@
 
 /*
  * Reads the configuration files on a thread of its own, so that a slow disk never holds up the
- * loop. One at a time.
+ * loop. One at a time. A disk that does not answer within RELOAD_TIMEOUT_NS has the reload refused,
+ * and later ones too until it does; what it gives then is thrown away.
  */
 
 #include <systemd/sd-event.h>
@@ -11,16 +12,19 @@
 #include "config/config.h"
 #include "util/json.h"
 
+#define RELOAD_TIMEOUT_NS 10000000000ull
+
 struct reload;
 
 /* config is NULL when there was an error; problems as problems_print gives them ("" when none). The
- * receiver owns the reference. */
+ * receiver owns the reference. Never from inside a call. */
 typedef void (*reload_done_fn)(void *arg, struct config *config, const char *problems);
 
 struct reload *reload_new(sd_event *event, const char *host_name, reload_done_fn done, void *arg);
 /* False when one goes on already: the files are read once more behind it, and only that result is
  * told. */
 bool reload_start(struct reload *reload, const char *path);
+/* A reading goes on, one that hangs included. */
 bool reload_is_busy(const struct reload *reload);
 /* Waits for a reading that goes on, at most until the deadline; past it the thread is left behind.
  */

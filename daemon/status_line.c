@@ -10,26 +10,6 @@
 
 #define HOUR_NS (3600ll * 1000000000)
 
-/* The most telling finding of a run: its own, else that of its first measurement that did not pass.
- */
-static const struct finding *main_finding(const struct run *run,
-					  const struct measurement **ret_measurement)
-{
-	*ret_measurement = NULL;
-	if (run->findings.count > 0) {
-		return &run->findings.items[0];
-	}
-	for (size_t i = 0; i < run->measurement_count; i++) {
-		const struct measurement *measurement = run->measurements[i];
-
-		if (measurement->verdict != VERDICT_PASS && measurement->findings.count > 0) {
-			*ret_measurement = measurement;
-			return &measurement->findings.items[0];
-		}
-	}
-	return NULL;
-}
-
 static size_t count_up(const struct parts *parts)
 {
 	size_t count = 0;
@@ -105,7 +85,7 @@ static void add_runs_line(const struct parts *parts, struct text *line)
 	}
 	if (worst != NULL) {
 		const struct measurement *measurement;
-		const struct finding *finding = main_finding(worst, &measurement);
+		const struct finding *finding = run_main_finding(worst, &measurement);
 
 		text_format(line, " (last: %s", worst->scenario->name);
 		if (measurement != NULL) {
@@ -144,6 +124,7 @@ static void add_next_line(const struct parts *parts, struct text *line)
 void status_line_write(const struct parts *parts, char *ret, size_t size)
 {
 	const struct run *active = coordinator_active(parts->coordinator);
+	const struct error *scan_error = engine_scan_error(parts->engine);
 	const char *sick = engine_sick(parts->engine);
 	_cleanup_text_ struct text line = TEXT_INIT;
 
@@ -162,6 +143,9 @@ void status_line_write(const struct parts *parts, char *ret, size_t size)
 	}
 	if (!parts->is_last_reload_ok) {
 		text_add(&line, "; the last reload was refused");
+	}
+	if (error_is_set(scan_error)) {
+		text_format(&line, "; devices: %s", scan_error->text); /* the longest: cut first */
 	}
 	text_escape(ret, size, line.data);
 }

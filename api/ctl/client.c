@@ -13,11 +13,14 @@
 
 #include "util/units.h"
 
+#define HTTP_NOT_FOUND 404
 #define CURE_STATUS "`systemctl status rdmatestd` tells how it is"
 
 struct client {
 	const char *socket_path;
 	uint64_t timeout_ns;
+	size_t limit_bytes; /* of an answer */
+	uint64_t held_ns; /* the daemon was asked to answer so much later */
 	int interrupt_fd;
 	CURL *easy;
 	CURLM *multi;
@@ -26,6 +29,7 @@ struct client {
 /* One request under way. */
 struct transfer {
 	struct client_reply *reply;
+	size_t limit_bytes;
 	bool is_too_long;
 };
 
@@ -35,24 +39,31 @@ void client_reply_done(struct client_reply *reply)
 	json_decref(take(reply->json));
 }
 
+int client_check_socket(const char *path, struct error *err)
+{
+	size_t room = sizeof(((struct sockaddr_un *)NULL)->sun_path);
+	char quoted[TEXT_QUOTED_SIZE];
+
+	if (path[0] == '\0' || strlen(path) >= room) {
+		return error_set(err, -EINVAL, ERROR_INPUT,
+				 "--socket \"%s\": a path of 1 to %zu bytes is expected",
+				 text_quote(quoted, path), room - 1);
+	}
+	return 0;
+}
+
 struct client *client_new(const char *socket_path, uint64_t timeout_ns, struct error *err)
 {
 	struct client *client;
 
-	if (socket_path[0] == '\0' ||
-	    strlen(socket_path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path)) {
-		char quoted[TEXT_QUOTED_SIZE];
-
-		error_set(err, -EINVAL, ERROR_INPUT,
-			  "--socket \"%s\": a path of 1 to %zu bytes is expected",
-			  text_quote(quoted, socket_path),
-			  sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1);
+	if (client_check_socket(socket_path, err) < 0) {
 		return NULL;
 	}
 	client = memory_new(sizeof(*client));
 	client->socket_path = socket_path;
 	client->timeout_ns = timeout_ns;
 	client->interrupt_fd = -1;
+	client->limit_bytes = CLIENT_MAX_ANSWER_BYTES;
 	client->easy = curl_easy_init();
 	client->multi = curl_multi_init();
 	if (client->easy == NULL || client->multi == NULL) {
@@ -78,36 +89,30 @@ void client_set_interrupt(struct client *client, int fd)
 	client->interrupt_fd = fd;
 }
 
+void client_set_limit(struct client *client, size_t bytes)
+{
+	client->limit_bytes = bytes;
+}
+
+void client_set_held(struct client *client, uint64_t ns)
+{
+	client->held_ns = ns;
+}
+
+static uint64_t patience_ns(const struct client *client)
+{
+	return client->timeout_ns + client->held_ns;
+}
+
 static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
 {
 	struct transfer *transfer = arg;
 
-	if (size * count > CLIENT_MAX_ANSWER_BYTES - transfer->reply->body.length) {
+	if (size * count > transfer->limit_bytes - transfer->reply->body.length) {
 		transfer->is_too_long = true;
 		return 0;
 	}
 	text_add_bytes(&transfer->reply->body, bytes, size * count);
-	return size * count;
-}
-
-static size_t on_header(char *bytes, size_t size, size_t count, void *arg)
-{
-	static const char name[] = "location:";
-	struct transfer *transfer = arg;
-	size_t length = size * count;
-
-	if (length > sizeof(name) && strncasecmp(bytes, name, sizeof(name) - 1) == 0) {
-		size_t start = sizeof(name) - 1;
-
-		while (start < length && bytes[start] == ' ') {
-			start++;
-		}
-		while (length > start && (bytes[length - 1] == '\r' || bytes[length - 1] == '\n')) {
-			length--;
-		}
-		snprintf(transfer->reply->location, sizeof(transfer->reply->location), "%.*s",
-			 (int)(length - start), bytes + start);
-	}
 	return size * count;
 }
 
@@ -122,11 +127,9 @@ static void prepare(struct client *client, const char *method, const char *url,
 	curl_easy_setopt(easy, CURLOPT_PROXY, "");
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, "rdmatestctl/" RDMATESTD_VERSION);
-	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(client->timeout_ns / 1000000));
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(patience_ns(client) / 1000000));
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
-	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
-	curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
 	if (strcmp(method, "POST") == 0) {
 		curl_easy_setopt(easy, CURLOPT_POST, 1L);
 		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "");
@@ -215,9 +218,9 @@ static int refuse(const struct client *client, CURLcode code, const struct trans
 
 	if (transfer->is_too_long) {
 		return error_set(err, -EMSGSIZE, ERROR_PEER,
-				 "the answer at %s is longer than %u MiB: is this the socket of "
+				 "the answer at %s is longer than %zu MiB: is this the socket of "
 				 "rdmatestd?",
-				 client->socket_path, CLIENT_MAX_ANSWER_BYTES >> 20);
+				 client->socket_path, client->limit_bytes >> 20);
 	}
 	switch (code) {
 	case CURLE_COULDNT_CONNECT:
@@ -227,7 +230,7 @@ static int refuse(const struct client *client, CURLcode code, const struct trans
 				 "rdmatestd did not answer at %s within %s; " CURE_STATUS
 				 ", --timeout=DURATION waits longer",
 				 client->socket_path,
-				 units_format_duration(client->timeout_ns, timeout));
+				 units_format_duration(patience_ns(client), timeout));
 	case CURLE_GOT_NOTHING:
 	case CURLE_RECV_ERROR:
 	case CURLE_SEND_ERROR:
@@ -243,7 +246,7 @@ static int refuse(const struct client *client, CURLcode code, const struct trans
 int client_request(struct client *client, const char *method, const char *path,
 		   struct client_reply *ret_reply, struct error *err)
 {
-	struct transfer transfer = { .reply = ret_reply };
+	struct transfer transfer = { .reply = ret_reply, .limit_bytes = client->limit_bytes };
 	_cleanup_text_ struct text url = TEXT_INIT;
 	CURLcode code = CURLE_OK;
 	int ret;
@@ -266,19 +269,35 @@ int client_request(struct client *client, const char *method, const char *path,
 	return 0;
 }
 
-int client_reply_check(const struct client_reply *reply, struct error *err)
+static int refuse_answer(const struct client_reply *reply, const struct field_wanted *missing,
+			 struct error *err)
+{
+	if (reply->json == NULL) {
+		return error_set(err, -EREMOTEIO, ERROR_PEER,
+				 "the answer (HTTP status %ld) is not what rdmatestd %s says: is "
+				 "this its socket?",
+				 reply->status, RDMATESTD_VERSION);
+	}
+	return error_set(err, -EREMOTEIO, ERROR_PEER,
+			 "the answer (HTTP status %ld) lacks \"%s\" (%s), so it is not what "
+			 "rdmatestd %s says: is this its socket, and is it of this version?",
+			 reply->status, missing->place, field_kind_name(missing->kind),
+			 RDMATESTD_VERSION);
+}
+
+int client_reply_check(const struct client_reply *reply, const struct field_wanted *wanted,
+		       struct error *err)
 {
 	const char *title = json_string_value(json_object_get(reply->json, "title"));
 	const char *detail = json_string_value(json_object_get(reply->json, "detail"));
+	const struct field_wanted *missing;
 
 	if (reply->json == NULL) {
-		return error_set(err, -EREMOTEIO, ERROR_PEER,
-				 "the answer (HTTP status %ld) is not what rdmatestd of this "
-				 "version says: is this its socket?",
-				 reply->status);
+		return refuse_answer(reply, NULL, err);
 	}
 	if (reply->status < 300) {
-		return 0;
+		missing = field_missing(reply->json, wanted);
+		return missing != NULL ? refuse_answer(reply, missing, err) : 0;
 	}
 	if (detail != NULL) {
 		return error_set(err, -EREMOTEIO, ERROR_PEER, "%s", detail);
@@ -287,12 +306,26 @@ int client_reply_check(const struct client_reply *reply, struct error *err)
 			 reply->status, title ? ": " : "", title ? title : "");
 }
 
-int client_get(struct client *client, const char *path, struct client_reply *ret_reply,
-	       struct error *err)
+int client_reply_check_run(const struct client_reply *reply, const char *id,
+			   const struct field_wanted *wanted, struct error *err)
+{
+	char quoted[TEXT_QUOTED_SIZE];
+
+	if (reply->status == HTTP_NOT_FOUND) {
+		return error_set(err, -ENOENT, ERROR_INPUT,
+				 "there is no run \"%s\", or several begin so; rdmatestctl results "
+				 "lists those that the daemon keeps",
+				 text_quote(quoted, id));
+	}
+	return client_reply_check(reply, wanted, err);
+}
+
+int client_get(struct client *client, const char *path, const struct field_wanted *wanted,
+	       struct client_reply *ret_reply, struct error *err)
 {
 	int ret = client_request(client, "GET", path, ret_reply, err);
 
-	return ret < 0 ? ret : client_reply_check(ret_reply, err);
+	return ret < 0 ? ret : client_reply_check(ret_reply, wanted, err);
 }
 
 void client_add_escaped(struct text *path, const char *string)

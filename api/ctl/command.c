@@ -2,12 +2,15 @@
 #include "ctl/command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "ctl/run_name.h"
 #include "ctl/usage.h"
 #include "util/units.h"
 
@@ -18,17 +21,9 @@
 #define MIN_COLUMNS 40
 
 const struct command *const command_table[] = {
-	&command_run,
-	&command_results,
-	&command_status,
-	&command_peers,
-	&command_devices,
-	&command_scenarios,
-	&command_cancel,
-	&command_reload,
-	&command_check,
-	&command_explain,
-	NULL,
+	&command_run,	  &command_results,   &command_status, &command_peers,
+	&command_devices, &command_scenarios, &command_cancel, &command_reload,
+	&command_check,	  &command_explain,   &command_help,   NULL,
 };
 
 const struct option_row command_general_options[] = {
@@ -39,6 +34,15 @@ const struct option_row command_general_options[] = {
 	{ "no-color", NULL, "no colours; there are none anyway if stdout is no terminal" },
 	{ "help", NULL, "print this" },
 	{ "version", NULL, "print the version" },
+	{ 0 },
+};
+
+const struct field_wanted command_wants_scenarios[] = { { "scenarios", FIELD_ARRAY }, { 0 } };
+const struct field_wanted command_wants_run[] = {
+	{ "id", FIELD_STRING },
+	{ "scenario", FIELD_STRING },
+	{ "state", FIELD_STRING },
+	{ "measurements", FIELD_ARRAY },
 	{ 0 },
 };
 
@@ -62,6 +66,10 @@ int command_usage(const char *command, const struct error *err)
 static int fail_output(int number)
 {
 	struct error err = ERROR_INIT;
+
+	/* It is said once. */
+	__fpurge(stdout);
+	clearerr(stdout);
 
 	error_set(&err, -number, ERROR_RESOURCE, "stdout cannot be written: %s",
 		  strerrordesc_np(number));
@@ -93,7 +101,24 @@ struct paper command_paper(const struct command_caller *caller)
 	return (struct paper){ .has_color = caller->has_color, .columns = PAPER_COLUMNS };
 }
 
+struct client *command_client(const struct command_caller *caller, struct error *err)
+{
+	struct client *client = client_new(caller->socket_path, caller->timeout_ns, err);
+
+	if (client != NULL && caller->is_json) {
+		client_set_limit(client, CLIENT_MAX_RECORD_BYTES);
+	}
+	return client;
+}
+
+void command_add_run_path(const struct command_caller *caller, const char *id, struct text *path)
+{
+	run_name_add_path(path, id, "");
+	text_add(path, caller->is_json ? "" : "?intervals=false");
+}
+
 int command_show(const struct command_caller *caller, const char *path,
+		 const struct field_wanted *wanted,
 		 void (*render)(const json_t *record, struct paper *paper))
 {
 	_cleanup_reply_ struct client_reply reply = CLIENT_REPLY_INIT;
@@ -101,8 +126,8 @@ int command_show(const struct command_caller *caller, const char *path,
 	_cleanup_client_ struct client *client = NULL;
 	struct error err = ERROR_INIT;
 
-	client = client_new(caller->socket_path, caller->timeout_ns, &err);
-	if (client == NULL || client_get(client, path, &reply, &err) < 0) {
+	client = command_client(caller, &err);
+	if (client == NULL || client_get(client, path, wanted, &reply, &err) < 0) {
 		return command_fail(&err, COMMAND_ERROR);
 	}
 	if (caller->is_json) {
@@ -112,7 +137,7 @@ int command_show(const struct command_caller *caller, const char *path,
 	return command_print(&paper);
 }
 
-static const struct command *find_command(const char *name, struct error *err)
+const struct command *command_find(const char *name, struct error *err)
 {
 	const char *names[sizeof(command_table) / sizeof(command_table[0])];
 	char quoted[TEXT_QUOTED_SIZE];
@@ -164,16 +189,16 @@ static int check_arguments(const struct command *command, const struct option_va
 	char quoted[TEXT_QUOTED_SIZE];
 
 	if (count < command->min_arguments) {
-		return error_set(err, -EINVAL, ERROR_INPUT, "%s needs %s: rdmatestctl %s %s",
-				 command->name, command->arguments, command->name,
-				 command->arguments);
+		return error_set(err, -EINVAL, ERROR_INPUT, "%s needs %s%s%s", command->name,
+				 command->arguments, command->arguments_hint ? "; " : "",
+				 command->arguments_hint ? command->arguments_hint : "");
 	}
 	if (count > command->max_arguments) {
 		return error_set(err, -EINVAL, ERROR_INPUT,
-				 "unexpected argument \"%s\": %s takes %s",
+				 "unexpected argument \"%s\"; usage: rdmatestctl %s%s%s",
 				 text_quote(quoted, values->positionals[command->max_arguments]),
-				 command->name,
-				 command->max_arguments > 0 ? command->arguments : "none");
+				 command->name, command->arguments ? " " : "",
+				 command->arguments ? command->arguments : "");
 	}
 	return check_uses(command, values, err);
 }
@@ -200,6 +225,9 @@ static int fill_caller(struct command_caller *caller, const struct option_values
 	if (caller->socket_path == NULL) {
 		caller->socket_path = environment && environment[0] != '\0' ? environment
 									    : DEFAULT_SOCKET;
+	}
+	if (client_check_socket(caller->socket_path, err) < 0) {
+		return -EINVAL;
 	}
 	caller->timeout_ns = DEFAULT_TIMEOUT_NS;
 	if (timeout != NULL) {
@@ -241,8 +269,28 @@ static void write_version(const struct command *command, struct paper *paper)
 	paper_newline(paper);
 }
 
-int command_main(int argc, const char *const *argv)
+/* A socket or file must not get the number of a stream that the caller closed: what is printed
+ * would go there. */
+static void hold_streams(void)
 {
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
+			/* The lowest free one is this. Writing to stdout fails, as it should. */
+			(void)!open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+		}
+	}
+}
+
+static void list_commands(struct text *out)
+{
+	for (size_t i = 0; command_table[i] != NULL; i++) {
+		text_format(out, "%s%s", i > 0 ? ", " : "", command_table[i]->name);
+	}
+}
+
+static int dispatch(int argc, const char *const *argv)
+{
+	_cleanup_text_ struct text names = TEXT_INIT;
 	struct option_values values = { 0 };
 	const struct command *command = NULL;
 	struct command_caller caller;
@@ -253,7 +301,7 @@ int command_main(int argc, const char *const *argv)
 		return command_usage(NULL, &err);
 	}
 	if (values.positional_count > 0) {
-		command = find_command(values.positionals[0], &err);
+		command = command_find(values.positionals[0], &err);
 		if (command == NULL) {
 			return command_usage(NULL, &err);
 		}
@@ -270,7 +318,8 @@ int command_main(int argc, const char *const *argv)
 		return print_text(command != NULL ? usage_of_command : usage_of_program, command);
 	}
 	if (command == NULL) {
-		error_set(&err, -EINVAL, ERROR_INPUT, "which command?");
+		list_commands(&names);
+		error_set(&err, -EINVAL, ERROR_INPUT, "which command? There are %s", names.data);
 		return command_usage(NULL, &err);
 	}
 	if (check_arguments(command, &values, &err) < 0 ||
@@ -278,4 +327,17 @@ int command_main(int argc, const char *const *argv)
 		return command_usage(command->name, &err);
 	}
 	return command->run(&caller, &values);
+}
+
+int command_main(int argc, const char *const *argv)
+{
+	int status;
+
+	hold_streams();
+	status = dispatch(argc, argv);
+	errno = 0;
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		return fail_output(errno != 0 ? errno : EIO);
+	}
+	return status;
 }

@@ -42,6 +42,7 @@ enum {
 struct command {
 	const char *name;
 	const char *arguments; /* for the usage line: "NAME", "[ID]" */
+	const char *arguments_hint; /* where to find what is missing; may be NULL */
 	const char *summary; /* in the list of commands */
 	const char *help; /* further paragraphs, laid out; may be NULL */
 	size_t min_arguments;
@@ -55,6 +56,7 @@ extern const struct command command_cancel;
 extern const struct command command_check;
 extern const struct command command_devices;
 extern const struct command command_explain;
+extern const struct command command_help;
 extern const struct command command_peers;
 extern const struct command command_reload;
 extern const struct command command_results;
@@ -65,6 +67,9 @@ extern const struct command command_status;
 /* All of them; NULL ends it. */
 extern const struct command *const command_table[];
 extern const struct option_row command_general_options[];
+
+/* NULL and err, which says which was meant. */
+const struct command *command_find(const char *name, struct error *err);
 
 /* Reads argv (without the program's name), does it, returns the exit status. */
 int command_main(int argc, const char *const *argv);
@@ -83,7 +88,17 @@ struct paper command_paper(const struct command_caller *caller);
 
 /* GET path: with --json its body, else what render lays out. */
 int command_show(const struct command_caller *caller, const char *path,
+		 const struct field_wanted *wanted,
 		 void (*render)(const json_t *record, struct paper *paper));
+
+/* What makes an answer that of /v1/scenarios or /v1/runs/ID. */
+extern const struct field_wanted command_wants_scenarios[];
+extern const struct field_wanted command_wants_run[];
+
+/* As client_new; what is passed on as it is may be longer. */
+struct client *command_client(const struct command_caller *caller, struct error *err);
+/* The path of a run's record, without what only programs read. */
+void command_add_run_path(const struct command_caller *caller, const char *id, struct text *path);
 
 /* How records are laid out; pure. */
 void command_devices_render(const json_t *record, struct paper *paper);
@@ -92,3 +107,5 @@ void command_results_render(const json_t *record, struct paper *paper);
 void command_scenarios_render(const json_t *record, struct paper *paper);
 /* {status: of /v1/status, readiness: of /readyz, scenarios: the list of /v1/scenarios}. */
 void command_status_render(const json_t *record, struct paper *paper);
+/* "changed, but needs a restart: ...", for the keys of pending_restart. */
+void command_status_add_pending(const json_t *keys, struct paper *paper);

@@ -52,6 +52,7 @@ static int print_text(const char *path, const struct config *config, struct prob
 {
 	_cleanup_text_ struct text lines = TEXT_INIT;
 	_cleanup_text_ struct text sum = TEXT_INIT;
+	_cleanup_paper_ struct paper paper = PAPER_INIT;
 
 	problems_print(problems, MAX_LINES, &lines);
 	if (lines.length > 0) {
@@ -68,8 +69,9 @@ static int print_text(const char *path, const struct config *config, struct prob
 	plural(&sum, config->peer_count, "peer");
 	text_add(&sum, ", ");
 	plural(&sum, config->file_count, "file");
-	puts(sum.data);
-	return COMMAND_OK;
+	paper_add(&paper, PAPER_PLAIN, sum.data);
+	paper_newline(&paper);
+	return command_print(&paper);
 }
 
 static int run(const struct command_caller *caller, const struct option_values *values)

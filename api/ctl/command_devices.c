@@ -123,10 +123,12 @@ void command_devices_render(const json_t *record, struct paper *paper)
 	table_print(table, paper, 0);
 }
 
+static const struct field_wanted wanted[] = { { "ports", FIELD_ARRAY }, { 0 } };
+
 static int run(const struct command_caller *caller, const struct option_values *values)
 {
 	(void)values;
-	return command_show(caller, "/v1/devices", command_devices_render);
+	return command_show(caller, "/v1/devices", wanted, command_devices_render);
 }
 
 const struct command command_devices = {

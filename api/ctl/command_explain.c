@@ -37,18 +37,21 @@ static const struct finding_info *find(const char *given)
 
 static int refuse(const char *given)
 {
-	const char *names[FINDING_COUNT];
+	const char *names[2 * FINDING_COUNT];
+	char codes[FINDING_COUNT][16];
 	struct error err = ERROR_INIT;
 	char quoted[TEXT_QUOTED_SIZE];
 	const char *closest;
 
 	for (int i = 0; i < FINDING_COUNT; i++) {
-		names[i] = finding_info((enum finding_code)i)->slug;
+		show_code(finding_info((enum finding_code)i), codes[i], sizeof(codes[i]));
+		names[2 * i] = finding_info((enum finding_code)i)->slug;
+		names[2 * i + 1] = codes[i];
 	}
-	closest = text_closest(given, names, FINDING_COUNT);
+	closest = text_closest(given, names, 2 * FINDING_COUNT);
 	error_set(&err, -EINVAL, ERROR_INPUT,
-		  "\"%s\" is no code of a finding%s%s%s; rdmatestctl explain lists them all",
-		  text_quote(quoted, given), closest ? "; did you mean " : "",
+		  "\"%s\" is no code of a finding%s%s%s rdmatestctl explain lists them all",
+		  text_quote(quoted, given), closest ? "; did you mean " : ";",
 		  closest ? closest : "", closest ? "?" : "");
 	return command_fail(&err, COMMAND_USAGE);
 }

@@ -63,6 +63,8 @@ static bool is_up(const json_t *peer)
 /* Why a peer is not there is too long for a table. */
 static void write_errors(const json_t *peers, struct paper *paper)
 {
+	bool has_some = false;
+
 	for (size_t i = 0; i < json_array_size(peers); i++) {
 		const json_t *peer = json_array_get(peers, i);
 		const char *error = field_string(peer, "error", NULL);
@@ -73,6 +75,10 @@ static void write_errors(const json_t *peers, struct paper *paper)
 		paper_add(paper, PAPER_STRONG, field_string(peer, "name", "-"));
 		paper_add(paper, PAPER_PLAIN, ": ");
 		paper_wrap(paper, PAPER_PLAIN, 4, error);
+		paper_newline(paper);
+		has_some = true;
+	}
+	if (has_some) {
 		paper_newline(paper);
 	}
 }
@@ -107,10 +113,12 @@ void command_peers_render(const json_t *record, struct paper *paper)
 	table_print(table, paper, 0);
 }
 
+static const struct field_wanted wanted[] = { { "peers", FIELD_ARRAY }, { 0 } };
+
 static int run(const struct command_caller *caller, const struct option_values *values)
 {
 	(void)values;
-	return command_show(caller, "/v1/peers", command_peers_render);
+	return command_show(caller, "/v1/peers", wanted, command_peers_render);
 }
 
 const struct command command_peers = {

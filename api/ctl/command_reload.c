@@ -32,7 +32,7 @@ static int print_refusal(const json_t *record)
 static int print_success(const struct command_caller *caller, const json_t *record)
 {
 	_cleanup_paper_ struct paper paper = command_paper(caller);
-	const char *needs_restart = field_string(record, "pending_restart", "");
+	const json_t *pending = field_array(record, "pending_restart");
 	uint64_t generation;
 
 	paper_add(&paper, PAPER_PLAIN, "the new configuration is in force");
@@ -40,8 +40,8 @@ static int print_success(const struct command_caller *caller, const json_t *reco
 		paper_format(&paper, PAPER_PLAIN, " (generation %" PRIu64 ")", generation);
 	}
 	paper_newline(&paper);
-	if (needs_restart[0] != '\0') {
-		paper_format(&paper, PAPER_WARN, "changed, but needs a restart: %s", needs_restart);
+	if (json_array_size(pending) > 0) {
+		command_status_add_pending(pending, &paper);
 		paper_newline(&paper);
 	}
 	return command_print(&paper);
@@ -74,6 +74,12 @@ static int parse_wait(const struct option_values *values, uint64_t *ret_ns, stru
 	return 0;
 }
 
+static const struct field_wanted wanted[] = {
+	{ "generation", FIELD_NUMBER },
+	{ "pending_restart", FIELD_ARRAY },
+	{ 0 },
+};
+
 static int run(const struct command_caller *caller, const struct option_values *values)
 {
 	_cleanup_reply_ struct client_reply reply = CLIENT_REPLY_INIT;
@@ -99,7 +105,7 @@ static int run(const struct command_caller *caller, const struct option_values *
 		}
 		return print_refusal(reply.json);
 	}
-	if (client_reply_check(&reply, &err) < 0) {
+	if (client_reply_check(&reply, wanted, &err) < 0) {
 		return command_fail(&err, COMMAND_ERROR);
 	}
 	return caller->is_json ? command_print_reply(&reply) : print_success(caller, reply.json);

@@ -12,7 +12,6 @@
 #include "ctl/verdict_word.h"
 
 #define MAX_LIMIT 500
-#define HTTP_NOT_FOUND 404
 
 /* "2" or, when some did not pass, "1 of 2 pass". */
 static void add_pairs(struct table *table, const json_t *run)
@@ -118,6 +117,8 @@ static void add_query(struct text *path, const char *key, const char *value)
 	}
 }
 
+static const struct field_wanted wanted[] = { { "runs", FIELD_ARRAY }, { 0 } };
+
 static int list_results(const struct command_caller *caller, const struct option_values *values)
 {
 	const char *limit = option_get(values, "limit");
@@ -132,24 +133,37 @@ static int list_results(const struct command_caller *caller, const struct option
 	add_query(&path, "limit", limit);
 	add_query(&path, "scenario", option_get(values, "scenario"));
 	add_query(&path, "verdict", verdict);
-	return command_show(caller, path.data, command_results_render);
+	return command_show(caller, path.data, wanted, command_results_render);
 }
 
-static void render_full(const json_t *record, struct paper *paper)
+static int show_result(const struct command_caller *caller, const char *id, bool is_full)
 {
-	result_print(record, true, paper);
-}
+	_cleanup_reply_ struct client_reply reply = CLIENT_REPLY_INIT;
+	_cleanup_paper_ struct paper paper = command_paper(caller);
+	_cleanup_client_ struct client *client = NULL;
+	_cleanup_text_ struct text path = TEXT_INIT;
+	struct error err = ERROR_INIT;
 
-static void render_short(const json_t *record, struct paper *paper)
-{
-	result_print(record, false, paper);
+	if (run_name_check(id, &err) < 0) {
+		return command_usage("results", &err);
+	}
+	client = command_client(caller, &err);
+	command_add_run_path(caller, id, &path);
+	if (client == NULL || client_request(client, "GET", path.data, &reply, &err) < 0 ||
+	    client_reply_check_run(&reply, id, command_wants_run, &err) < 0) {
+		return command_fail(&err, COMMAND_ERROR);
+	}
+	if (caller->is_json) {
+		return command_print_reply(&reply);
+	}
+	result_print(reply.json, is_full, &paper);
+	return command_print(&paper);
 }
 
 static int run(const struct command_caller *caller, const struct option_values *values)
 {
 	static const char *const filters[] = { "limit", "scenario", "verdict" };
 	bool is_full = option_get(values, "full") != NULL;
-	_cleanup_text_ struct text path = TEXT_INIT;
 	struct error err = ERROR_INIT;
 
 	if (values->positional_count == 0) {
@@ -166,8 +180,7 @@ static int run(const struct command_caller *caller, const struct option_values *
 			return command_usage("results", &err);
 		}
 	}
-	run_name_add_path(&path, values->positionals[0], "");
-	return command_show(caller, path.data, is_full ? render_full : render_short);
+	return show_result(caller, values->positionals[0], is_full);
 }
 
 static const struct option_row options[] = {

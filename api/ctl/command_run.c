@@ -69,7 +69,7 @@ static int refuse_scenario(struct client *client, const char *name, struct error
 	char quoted[TEXT_QUOTED_SIZE];
 	size_t count = 0;
 
-	if (client_get(client, "/v1/scenarios", &reply, err) < 0) {
+	if (client_get(client, "/v1/scenarios", command_wants_scenarios, &reply, err) < 0) {
 		return COMMAND_ERROR;
 	}
 	scenarios = field_array(reply.json, "scenarios");
@@ -81,8 +81,8 @@ static int refuse_scenario(struct client *client, const char *name, struct error
 		}
 	}
 	closest = text_closest(name, names, count);
-	error_set(err, -ENOENT, ERROR_INPUT, "unknown scenario \"%s\"%s%s%s; this daemon has %s",
-		  text_quote(quoted, name), closest ? "; did you mean " : "",
+	error_set(err, -ENOENT, ERROR_INPUT, "unknown scenario \"%s\"%s%s%s This daemon has %s",
+		  text_quote(quoted, name), closest ? "; did you mean " : ".",
 		  closest ? closest : "", closest ? "?" : "",
 		  count > 0 ? list.data : "none: its configuration names no scenario");
 	return COMMAND_USAGE;
@@ -90,13 +90,10 @@ static int refuse_scenario(struct client *client, const char *name, struct error
 
 static const char *id_of(const struct client_reply *reply)
 {
-	static const char prefix[] = "/v1/runs/";
-
-	if (text_starts_with(reply->location, prefix)) {
-		return reply->location + sizeof(prefix) - 1;
-	}
 	return field_string(reply->json, "id", "");
 }
+
+static const struct field_wanted wanted[] = { { "id", FIELD_STRING }, { 0 } };
 
 /* COMMAND_OK and the id, or a status with err. */
 static int start(struct client *client, const char *name, struct client_reply *reply,
@@ -116,11 +113,7 @@ static int start(struct client *client, const char *name, struct client_reply *r
 	if (reply->status == HTTP_NOT_FOUND) {
 		return refuse_scenario(client, name, err);
 	}
-	if (client_reply_check(reply, err) < 0) {
-		return COMMAND_ERROR;
-	}
-	if (id_of(reply)[0] == '\0') {
-		error_set(err, -EPROTO, ERROR_PEER, "the daemon took the run, but names no id");
+	if (client_reply_check(reply, wanted, err) < 0) {
 		return COMMAND_ERROR;
 	}
 	return COMMAND_OK;
@@ -150,7 +143,7 @@ static int show_record(struct client *client, const struct command_caller *calle
 	struct error err = ERROR_INIT;
 	int status;
 
-	run_name_add_path(&path, id, "");
+	command_add_run_path(caller, id, &path);
 	if (client_request(client, "GET", path.data, &reply, &err) == 0 &&
 	    reply.status == HTTP_NOT_FOUND) {
 		error_set(
@@ -159,7 +152,7 @@ static int show_record(struct client *client, const struct command_caller *calle
 			"and results are kept in its memory; `journalctl -u rdmatestd` tells why",
 			id);
 	} else if (!error_is_set(&err)) {
-		client_reply_check(&reply, &err);
+		client_reply_check(&reply, command_wants_run, &err);
 	}
 	if (error_is_set(&err)) {
 		return command_fail(&err, COMMAND_ERROR);
@@ -241,7 +234,7 @@ static int run(const struct command_caller *caller, const struct option_values *
 	if (parse_wish(values, &wish, &err) < 0) {
 		return command_usage("run", &err);
 	}
-	client = client_new(caller->socket_path, caller->timeout_ns, &err);
+	client = command_client(caller, &err);
 	if (client == NULL) {
 		return command_usage("run", &err);
 	}
@@ -273,6 +266,7 @@ static const struct option_row options[] = {
 const struct command command_run = {
 	.name = "run",
 	.arguments = "SCENARIO",
+	.arguments_hint = "rdmatestctl scenarios lists them",
 	.summary = "run a scenario now, show how it goes and what came out",
 	.help = "Ctrl-C cancels the run and waits for what it measured so far; a second Ctrl-C leaves "
 		"at once.\n"

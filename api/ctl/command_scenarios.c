@@ -34,6 +34,18 @@ static void add_when(struct table *table, const json_t *scenario)
 	table_cell(table, PAPER_PLAIN, when.data);
 }
 
+static void add_next(struct table *table, const json_t *scenario)
+{
+	char next[UNITS_SIZE];
+	char cell[UNITS_SIZE + 4] = "-";
+
+	if (field_find(scenario, "schedule.next_in_ns") != NULL) {
+		snprintf(cell, sizeof(cell), "in %s",
+			 field_show_duration(scenario, "schedule.next_in_ns", next));
+	}
+	table_cell(table, PAPER_PLAIN, cell);
+}
+
 void command_scenarios_render(const json_t *record, struct paper *paper)
 {
 	const json_t *scenarios = field_array(record, "scenarios");
@@ -50,6 +62,7 @@ void command_scenarios_render(const json_t *record, struct paper *paper)
 	table_column(table, TABLE_LEFT, "last");
 	table_column(table, TABLE_LEFT, "ended");
 	table_column(table, TABLE_LEFT, "runs");
+	table_column(table, TABLE_LEFT, "next");
 	table_column(table, TABLE_LEFT, "description");
 	for (size_t i = 0; i < json_array_size(scenarios); i++) {
 		const json_t *scenario = json_array_get(scenarios, i);
@@ -62,6 +75,7 @@ void command_scenarios_render(const json_t *record, struct paper *paper)
 			   verdict ? verdict_word(verdict, word) : NULL);
 		table_cell(table, PAPER_PLAIN, field_show_time(scenario, "last.ended_at", time));
 		add_when(table, scenario);
+		add_next(table, scenario);
 		table_cell(table, PAPER_PLAIN, field_string(scenario, "description", NULL));
 	}
 	table_print(table, paper, 0);
@@ -70,7 +84,8 @@ void command_scenarios_render(const json_t *record, struct paper *paper)
 static int run(const struct command_caller *caller, const struct option_values *values)
 {
 	(void)values;
-	return command_show(caller, "/v1/scenarios", command_scenarios_render);
+	return command_show(caller, "/v1/scenarios", command_wants_scenarios,
+			    command_scenarios_render);
 }
 
 const struct command command_scenarios = {

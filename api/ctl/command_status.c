@@ -10,6 +10,8 @@
 #include "ctl/verdict_word.h"
 
 #define LABEL_COLUMN 12u
+#define HTTP_OK 200
+#define HTTP_UNAVAILABLE 503
 
 static void start_line(struct paper *paper, const char *label)
 {
@@ -64,12 +66,18 @@ static void write_ports(const json_t *status, struct paper *paper)
 {
 	uint64_t active = number_of(status, "ports.active");
 	uint64_t total = active + number_of(status, "ports.other");
+	const char *error = field_string(status, "ports.error", NULL);
 
 	start_line(paper, "devices");
 	paper_format(paper, active < total || total == 0 ? PAPER_WARN : PAPER_PLAIN,
 		     "%" PRIu64 " of %" PRIu64 " port%s active", active, total,
 		     total == 1 ? "" : "s");
 	paper_newline(paper);
+	if (error != NULL) {
+		paper_fill(paper, LABEL_COLUMN, 0);
+		paper_wrap(paper, PAPER_BAD, LABEL_COLUMN, error);
+		paper_newline(paper);
+	}
 }
 
 static void write_peers(const json_t *status, struct paper *paper)
@@ -91,17 +99,34 @@ static void write_peers(const json_t *status, struct paper *paper)
 	paper_newline(paper);
 }
 
+/* What goes on now. */
+static void write_current(const json_t *status, struct paper *paper)
+{
+	const char *scenario = field_string(status, "runs.current.scenario", NULL);
+	char name[RUN_NAME_SIZE];
+
+	if (scenario == NULL) {
+		paper_add(paper, PAPER_PLAIN,
+			  number_of(status, "runs.active") > 0 ? "one goes on" : "none goes on");
+		return;
+	}
+	paper_format(paper, PAPER_PLAIN, "%s goes on (%s)", scenario,
+		     run_name_short(field_string(status, "runs.current.id", "-"), name));
+}
+
 static void write_runs(const json_t *status, struct paper *paper)
 {
-	uint64_t active = number_of(status, "runs.active");
 	uint64_t queued = number_of(status, "runs.queued");
 	uint64_t kept = number_of(status, "runs.kept");
 	bool is_first = true;
 
 	start_line(paper, "runs");
-	paper_format(paper, PAPER_PLAIN, "%s, %" PRIu64 " wait%s; %" PRIu64 " kept",
-		     active > 0 ? "one goes on" : "none goes on", queued, queued == 1 ? "s" : "",
-		     kept);
+	write_current(status, paper);
+	if (queued > 0) {
+		paper_format(paper, PAPER_PLAIN, ", %" PRIu64 " wait%s", queued,
+			     queued == 1 ? "s" : "");
+	}
+	paper_format(paper, PAPER_PLAIN, "; %" PRIu64 " kept", kept);
 	for (int verdict = VERDICT_COUNT - 1; verdict > VERDICT_NONE; verdict--) {
 		char place[64];
 		uint64_t count;
@@ -131,6 +156,16 @@ static void write_next(const json_t *status, struct paper *paper)
 	}
 }
 
+void command_status_add_pending(const json_t *keys, struct paper *paper)
+{
+	paper_add(paper, PAPER_WARN, "changed, but needs a restart:");
+	for (size_t i = 0; i < json_array_size(keys); i++) {
+		const char *key = json_string_value(json_array_get(keys, i));
+
+		paper_format(paper, PAPER_WARN, "%s%s", i > 0 ? ", " : " ", key ? key : "-");
+	}
+}
+
 static void write_config(const json_t *status, struct paper *paper)
 {
 	const json_t *pending = field_array(status, "config.pending_restart");
@@ -145,18 +180,13 @@ static void write_config(const json_t *status, struct paper *paper)
 	if (field_is_false(status, "config.is_last_reload_ok")) {
 		paper_fill(paper, LABEL_COLUMN, 0);
 		paper_add(paper, PAPER_BAD, "the last reload was refused");
-		paper_add(paper, PAPER_PLAIN, ": rdmatestctl check tells why");
+		paper_format(paper, PAPER_PLAIN, ": rdmatestctl check --config=%s tells why",
+			     field_string(status, "config.path", "-"));
 		paper_newline(paper);
 	}
 	if (json_array_size(pending) > 0) {
 		paper_fill(paper, LABEL_COLUMN, 0);
-		paper_add(paper, PAPER_WARN, "changed, but needs a restart:");
-		for (size_t i = 0; i < json_array_size(pending); i++) {
-			const char *key = json_string_value(json_array_get(pending, i));
-
-			paper_format(paper, PAPER_WARN, "%s%s", i > 0 ? ", " : " ",
-				     key ? key : "-");
-		}
+		command_status_add_pending(pending, paper);
 		paper_newline(paper);
 	}
 }
@@ -223,6 +253,19 @@ void command_status_render(const json_t *record, struct paper *paper)
 	write_last(field_array(record, "scenarios"), paper);
 }
 
+static const struct field_wanted wants_status[] = {
+	{ "node", FIELD_STRING },
+	{ "state", FIELD_STRING },
+	{ "config", FIELD_OBJECT },
+	{ "runs", FIELD_OBJECT },
+	{ 0 },
+};
+static const struct field_wanted wants_readiness[] = {
+	{ "is_ready", FIELD_BOOL },
+	{ "checks", FIELD_ARRAY },
+	{ 0 },
+};
+
 /* What a person wants to know stands in three answers. */
 static int collect(struct client *client, json_t **ret_record, struct error *err)
 {
@@ -233,10 +276,18 @@ static int collect(struct client *client, json_t **ret_record, struct error *err
 	json_t *record;
 	int ret;
 
-	ret = client_get(client, "/v1/status", &status, err);
-	ret = ret < 0 ? ret : client_get(client, "/v1/scenarios", &scenarios, err);
-	/* Answers 503 when it is not ready: that is an answer. */
+	ret = client_get(client, "/v1/status", wants_status, &status, err);
+	ret = ret < 0 ? ret
+		      : client_get(client, "/v1/scenarios", command_wants_scenarios, &scenarios,
+				   err);
 	ret = ret < 0 ? ret : client_request(client, "GET", "/readyz", &readiness, err);
+	if (ret < 0) {
+		return ret;
+	}
+	if (readiness.status == HTTP_UNAVAILABLE) {
+		readiness.status = HTTP_OK; /* it is not ready: that is an answer */
+	}
+	ret = client_reply_check(&readiness, wants_readiness, err);
 	if (ret < 0) {
 		return ret;
 	}
@@ -258,7 +309,7 @@ static int run(const struct command_caller *caller, const struct option_values *
 
 	(void)values;
 	if (caller->is_json) {
-		return command_show(caller, "/v1/status", command_status_render);
+		return command_show(caller, "/v1/status", wants_status, command_status_render);
 	}
 	client = client_new(caller->socket_path, caller->timeout_ns, &err);
 	if (client == NULL || collect(client, &record, &err) < 0) {

@@ -26,6 +26,41 @@ const json_t *field_find(const json_t *json, const char *place)
 	return json_is_null(json) ? NULL : json;
 }
 
+static bool is_kind(const json_t *value, enum field_kind kind)
+{
+	switch (kind) {
+	case FIELD_STRING:
+		return json_is_string(value);
+	case FIELD_NUMBER:
+		return json_is_number(value);
+	case FIELD_BOOL:
+		return json_is_boolean(value);
+	case FIELD_OBJECT:
+		return json_is_object(value);
+	case FIELD_ARRAY:
+		return json_is_array(value);
+	}
+	return false;
+}
+
+const struct field_wanted *field_missing(const json_t *json, const struct field_wanted *wanted)
+{
+	for (; wanted->place != NULL; wanted++) {
+		if (!is_kind(field_find(json, wanted->place), wanted->kind)) {
+			return wanted;
+		}
+	}
+	return NULL;
+}
+
+const char *field_kind_name(enum field_kind kind)
+{
+	static const char *const names[] = { "a string", "a number", "true or false", "an object",
+					     "an array" };
+
+	return names[kind];
+}
+
 const char *field_string(const json_t *json, const char *place, const char *fallback)
 {
 	const char *string = json_string_value(field_find(json, place));

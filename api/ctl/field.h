@@ -14,6 +14,17 @@
 #include "util/json.h"
 #include "util/units.h"
 
+/* What an answer must have to be one of the daemon's; a table ends with a NULL place. */
+enum field_kind { FIELD_STRING, FIELD_NUMBER, FIELD_BOOL, FIELD_OBJECT, FIELD_ARRAY };
+struct field_wanted {
+	const char *place;
+	enum field_kind kind;
+};
+/* NULL, or the first row that is absent or of another kind. */
+const struct field_wanted *field_missing(const json_t *json, const struct field_wanted *wanted);
+/* "an array" */
+const char *field_kind_name(enum field_kind kind);
+
 /* NULL when absent or null. */
 const json_t *field_find(const json_t *json, const char *place);
 /* `fallback` when it is no string. */

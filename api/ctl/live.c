@@ -24,6 +24,32 @@ const char *live_state(const json_t *progress)
 	return field_string(progress, "state", "-");
 }
 
+static uint64_t pair_remaining_ns(const json_t *pair)
+{
+	const json_t *progress = field_find(pair, "progress");
+	uint64_t elapsed_ns;
+	uint64_t total_ns;
+
+	if (!field_u64(progress, "elapsed_ns", &elapsed_ns) ||
+	    !field_u64(progress, "total_ns", &total_ns) || elapsed_ns >= total_ns) {
+		return 0;
+	}
+	return total_ns - elapsed_ns;
+}
+
+uint64_t live_remaining_ns(const json_t *progress)
+{
+	const json_t *active = field_array(inner(progress), "active");
+	uint64_t least_ns = json_array_size(active) > 0 ? UINT64_MAX : 0;
+
+	for (size_t i = 0; i < json_array_size(active); i++) {
+		uint64_t pair_ns = pair_remaining_ns(json_array_get(active, i));
+
+		least_ns = pair_ns < least_ns ? pair_ns : least_ns;
+	}
+	return least_ns;
+}
+
 static void show_pair(const json_t *pair, char *buf, size_t size)
 {
 	snprintf(buf, size, "%s/%s -> %s/%s", field_string(pair, "initiator", "-"),

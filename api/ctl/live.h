@@ -16,5 +16,9 @@ void live_print_line(const json_t *progress, const char *scenario, struct paper 
 void live_print_changes(const json_t *before, const json_t *progress, const char *scenario,
 			struct paper *paper);
 
+/* How long every pair that goes on is going to stay in its phase; 0 when that is not known of one.
+ */
+uint64_t live_remaining_ns(const json_t *progress);
+
 /* The word for where the run is: "queued", "running", "done". */
 const char *live_state(const json_t *progress);

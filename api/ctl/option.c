@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "util/memory.h"
 #include "util/text.h"
 
 static const struct option_row *find_in(const struct option_row *table, const char *name,
@@ -26,15 +27,17 @@ static size_t list_names(const struct option_row *table, const char **names, siz
 }
 
 static int refuse_unknown(const struct option_row *table, const struct option_row *more,
-			  const char *argument, const char *name, struct error *err)
+			  const char *argument, size_t length, const char *name, struct error *err)
 {
 	const char *names[2 * OPTION_MAX];
 	size_t count = list_names(more, names, list_names(table, names, 0));
 	const char *closest = text_closest(name, names, count);
+	_cleanup_text_ struct text given = TEXT_INIT; /* without its value */
 	char quoted[TEXT_QUOTED_SIZE];
 
+	text_add_bytes(&given, argument, length);
 	return error_set(err, -EINVAL, ERROR_INPUT, "unknown option \"%s\"%s%s%s",
-			 text_quote(quoted, argument), closest ? "; did you mean --" : "",
+			 text_quote(quoted, given.data), closest ? "; did you mean --" : "",
 			 closest ? closest : "", closest ? "?" : "");
 }
 
@@ -52,7 +55,7 @@ static int parse_one(const struct option_row *table, const struct option_row *mo
 	row = row != NULL ? row : find_in(more, name, length);
 	if (row == NULL) {
 		text_copy(plain, length + 1 < sizeof(plain) ? length + 1 : sizeof(plain), name);
-		return refuse_unknown(table, more, argv[0], plain, err);
+		return refuse_unknown(table, more, argv[0], length + 2, plain, err);
 	}
 	if (row->value == NULL && value != NULL) {
 		return error_set(err, -EINVAL, ERROR_INPUT, "--%s takes no value", row->name);
@@ -109,7 +112,8 @@ int option_parse(const struct option_row *table, const struct option_row *more, 
 		} else if (!is_over && text_starts_with(argument, "--")) {
 			used = parse_one(table, more, argc - at, argv + at, values, err);
 		} else if (!is_over && argument[0] == '-' && argument[1] != '\0') {
-			used = refuse_unknown(table, more, argument, argument + 1, err);
+			used = refuse_unknown(table, more, argument, strlen(argument), argument + 1,
+					      err);
 		} else {
 			used = add_positional(values, argument, err);
 			if (used > 0 && only_first) {

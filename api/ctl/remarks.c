@@ -148,8 +148,12 @@ static void add_distance(const json_t *expectation, struct text *out)
 	}
 	percent = fabs(actual - limit) / limit * 100;
 	if (percent >= 0.05) {
-		text_format(out, ", %.*f %% %s", percent < 10 ? 1 : 0, percent,
-			    actual < limit ? "below" : "above");
+		if (percent >= 1000) {
+			text_format(out, ", %.0f times the limit", actual / limit);
+		} else {
+			text_format(out, ", %.*f %% %s", percent < 10 ? 1 : 0, percent,
+				    actual < limit ? "below" : "above");
+		}
 		if (strstr(field_string(expectation, "expr", ""), "of link_rate") != NULL) {
 			text_format(out, " %s", show_value(expectation, "limit", limit_text));
 		}

@@ -14,7 +14,18 @@
 #include "ctl/run_name.h"
 #include "util/clock.h"
 
-#define POLL_NS 200000000ull
+#define MS_NS 1000000ull
+#define SECOND_NS 1000000000ull
+/* How long the daemon is asked to hold an answer back: the first briefly, so that a run that begins
+ * at once is not shown as waiting; then up to the end of the run, or as often as there is something
+ * to show. */
+#define FIRST_NS (200 * MS_NS)
+#define REDRAW_NS (500 * MS_NS)
+#define LINES_MIN_NS SECOND_NS
+#define LINES_MAX_NS (10 * SECOND_NS)
+#define LONGEST_NS (50 * SECOND_NS)
+/* Between questions that a daemon with too many askers answers at once. */
+#define SLOW_NS SECOND_NS
 #define HTTP_NOT_FOUND 404
 #define CLEAR_LINE "\r\033[K"
 
@@ -101,13 +112,46 @@ static int cancel(struct watch *watch, struct error *err)
 	return client_request(watch->client, "POST", path.data, &reply, err);
 }
 
-/* One question. -EALREADY: the run is over. */
-static int ask(const struct watch *watch, const char *path, json_t **ret_progress,
+/*
+ * Each question costs the host time that a measurement may miss. Where nobody looks, none is needed
+ * before the end; lines are for new phases, and one that measures stays as it is for a known time.
+ */
+static uint64_t choose_wait(const struct watch *watch, const json_t *progress)
+{
+	uint64_t left_ns;
+
+	if (watch->caller->is_json) {
+		return LONGEST_NS;
+	}
+	if (progress == NULL) {
+		return FIRST_NS;
+	}
+	if (shows_line(watch)) {
+		return REDRAW_NS;
+	}
+	left_ns = live_remaining_ns(progress);
+	left_ns = left_ns < LINES_MAX_NS ? left_ns : LINES_MAX_NS;
+	return left_ns > LINES_MIN_NS ? left_ns : LINES_MIN_NS;
+}
+
+static const struct field_wanted wanted[] = { { "state", FIELD_STRING }, { 0 } };
+
+/* One question, answered when the run is over or the time has passed. -EALREADY: the run is over.
+ */
+static int ask(const struct watch *watch, uint64_t wait_ns, json_t **ret_progress,
 	       struct error *err)
 {
+	_cleanup_text_ struct text path = TEXT_INIT;
 	_cleanup_reply_ struct client_reply reply = CLIENT_REPLY_INIT;
-	int ret = client_request(watch->client, "GET", path, &reply, err);
+	int ret;
 
+	run_name_add_path(&path, watch->id, "/progress");
+	if (wait_ns > 0) {
+		text_format(&path, "?wait=%llums", (wait_ns + MS_NS - 1) / MS_NS);
+	}
+	client_set_held(watch->client, wait_ns);
+	ret = client_request(watch->client, "GET", path.data, &reply, err);
+	client_set_held(watch->client, 0);
 	if (ret < 0) {
 		return ret;
 	}
@@ -116,7 +160,7 @@ static int ask(const struct watch *watch, const char *path, json_t **ret_progres
 		 * record will tell. */
 		return -EALREADY;
 	}
-	ret = client_reply_check(&reply, err);
+	ret = client_reply_check(&reply, wanted, err);
 	if (ret < 0) {
 		return ret;
 	}
@@ -154,7 +198,7 @@ static bool is_queued(const json_t *progress)
 	return strcmp(live_state(progress), "queued") == 0;
 }
 
-static enum watch_end follow(struct watch *watch, const char *path, struct error *err)
+static enum watch_end follow(struct watch *watch, struct error *err)
 {
 	uint64_t start_ns = clock_mono_ns();
 	_cleanup_json_ json_t *before = NULL;
@@ -162,11 +206,16 @@ static enum watch_end follow(struct watch *watch, const char *path, struct error
 	unsigned queued = 0;
 
 	for (;;) {
-		uint64_t waited_ns = clock_mono_ns() - start_ns;
+		uint64_t asked_ns = clock_mono_ns();
+		bool is_time_over = asked_ns - start_ns >= watch->wait_ns;
+		uint64_t left_ns = is_time_over ? 0 : watch->wait_ns - (asked_ns - start_ns);
+		uint64_t wait_ns = choose_wait(watch, before);
 		json_t *progress = NULL;
-		uint64_t next_ns = POLL_NS;
-		int ret = ask(watch, path, &progress, err);
+		uint64_t took_ns;
+		int ret;
 
+		wait_ns = wait_ns < left_ns ? wait_ns : left_ns;
+		ret = ask(watch, wait_ns, &progress, err);
 		if (ret == -EALREADY) {
 			return WATCH_DONE;
 		}
@@ -186,13 +235,13 @@ static enum watch_end follow(struct watch *watch, const char *path, struct error
 			json_decref(before);
 			before = progress;
 		}
-		if (waited_ns >= watch->wait_ns) {
+		if (is_time_over) {
 			return WATCH_WAITED;
 		}
-		if (watch->wait_ns - waited_ns < next_ns) {
-			next_ns = watch->wait_ns - waited_ns;
-		}
-		if (wait_for_signal(watch, next_ns) && on_interrupt(watch, &end, err)) {
+		took_ns = clock_mono_ns() - asked_ns;
+		wait_ns = took_ns < wait_ns ? wait_ns - took_ns : 0;
+		if (wait_for_signal(watch, wait_ns < SLOW_NS ? wait_ns : SLOW_NS) &&
+		    on_interrupt(watch, &end, err)) {
 			return end;
 		}
 	}
@@ -200,12 +249,10 @@ static enum watch_end follow(struct watch *watch, const char *path, struct error
 
 enum watch_end watch_run(struct watch *watch, struct error *err)
 {
-	_cleanup_text_ struct text path = TEXT_INIT;
 	enum watch_end end;
 
-	run_name_add_path(&path, watch->id, "/progress");
 	client_set_interrupt(watch->client, watch->signal_fd);
-	end = follow(watch, path.data, err);
+	end = follow(watch, err);
 	client_set_interrupt(watch->client, -1);
 	clear_line(watch);
 	return end;

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Follows a run until it is over: asks for its progress every 200 ms and shows it. The first Ctrl-C
- * asks the daemon to cancel the run and goes on waiting for its record, the second leaves at once.
- * One thread.
+ * Follows a run until it is over and shows how it goes, with as few questions as that takes: they
+ * cost time of the host that is measured. The first Ctrl-C asks the daemon to cancel the run and
+ * goes on waiting for its record, the second leaves at once. One thread.
  */
 
 #include <stdbool.h>

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "model/limits.h"
+
 #define KEPT_BYTES (64u << 10) /* a larger buffer is given back after its message */
 
 void frame_reader_init(struct frame_reader *reader, size_t limit_bytes)
@@ -54,7 +56,8 @@ static int check_length(const struct frame_reader *reader, struct error *err)
 static int finish(struct frame_reader *reader, json_t **ret_message, struct error *err)
 {
 	struct error reason = ERROR_INIT;
-	json_t *message = json_read(reader->body.data, reader->body.length, &reason);
+	json_t *message = json_read_limited(reader->body.data, reader->body.length,
+					    LIMIT_FRAME_VALUES, &reason);
 
 	reader->header_count = 0;
 	text_reset(&reader->body);

@@ -3,8 +3,8 @@
 
 /*
  * Frames of the control protocol: 4 bytes length, big-endian, then that many bytes of one JSON
- * object. The reader takes a stream in pieces of any size and never holds more than one frame. Loop
- * thread.
+ * object of at most LIMIT_FRAME_VALUES values. The reader takes a stream in pieces of any size and
+ * never holds more than one frame. Loop thread.
  */
 
 #include <stdbool.h>
@@ -16,7 +16,8 @@
 #include "util/text.h"
 
 struct frame_reader {
-	size_t limit_bytes; /* of one frame's JSON */
+	size_t limit_bytes; /* of one frame's JSON; may be changed at any time, for the frames that
+			       begin then */
 	uint8_t header[4];
 	size_t header_count;
 	size_t length; /* as the header said */

@@ -39,14 +39,17 @@ static uint32_t wanted_events(const struct session *session)
 	case SESSION_HANDSHAKING:
 		return tls_wants_write(session->tls) ? EPOLLOUT : EPOLLIN;
 	default:
-		return EPOLLIN | (session_io_queued(session) > 0 ? EPOLLOUT : 0);
+		return (session_budget_is_spent(session) ? 0 : EPOLLIN) |
+		       (session_io_queued(session) > 0 ? EPOLLOUT : 0);
 	}
 }
 
 /* Tells the loop what this session waits for; inside of a handler only when that is over. */
 static void arrange(struct session *session)
 {
-	bool is_soon = session->state == SESSION_CLOSED || session->has_more || session->is_sending;
+	bool is_soon = session->state == SESSION_CLOSED || session->is_sending ||
+		       (session->has_more && !session_budget_is_spent(session));
+	uint32_t events;
 
 	if (session->is_dispatching) {
 		return;
@@ -57,7 +60,10 @@ static void arrange(struct session *session)
 		sd_event_source_set_enabled(session->timer, SD_EVENT_OFF);
 		return;
 	}
-	sd_event_source_set_io_events(session->io, wanted_events(session));
+	/* Off, not only without events: an error or hang-up would wake us all the time. */
+	events = wanted_events(session);
+	sd_event_source_set_io_events(session->io, events);
+	sd_event_source_set_enabled(session->io, events ? SD_EVENT_ON : SD_EVENT_OFF);
 	sd_event_source_set_time(session->timer, session_time_next_mono_ns(session) / 1000 + 1);
 	sd_event_source_set_enabled(session->timer, SD_EVENT_ONESHOT);
 }
@@ -113,6 +119,9 @@ static void say_bye(struct session *session, const char *reason)
 
 	json_set_string(message, "kind", "bye");
 	json_set_string(message, "reason", reason);
+	if (session->is_refused) {
+		json_set_bool(message, "refused", true);
+	}
 	session->state = SESSION_LEAVING;
 	session->has_more = true; /* bytes may wait inside TLS */
 	session->deadline_mono_ns = clock_mono_ns() + SESSION_LEAVE_NS;
@@ -121,15 +130,26 @@ static void say_bye(struct session *session, const char *reason)
 	}
 }
 
-static const char *call_of(enum session_state state)
+/* Who hangs, is full, stops or limits us is as good as not there, however far we came. */
+static bool is_not_there(const struct session *session, const struct error *why)
 {
-	switch (state) {
+	return session->is_turned_away || (session->state < SESSION_OPEN &&
+					   (why->number == ETIMEDOUT || why->number == ECONNRESET));
+}
+
+static const char *call_of(const struct session *session, const struct error *why)
+{
+	if (is_not_there(session, why)) {
+		return "connect";
+	}
+	switch (session->state) {
 	case SESSION_RESOLVING:
 	case SESSION_CONNECTING:
 		return "connect";
 	case SESSION_HANDSHAKING:
 		return "tls";
 	case SESSION_GREETING:
+	case SESSION_GREETED:
 		return "hello";
 	default:
 		return "session";
@@ -140,7 +160,7 @@ static void keep_why(struct session *session, const struct error *why)
 {
 	session->why = *why;
 	if (why->class == ERROR_PEER || why->class == ERROR_INPUT) {
-		text_copy(session->why.call, sizeof(session->why.call), call_of(session->state));
+		text_copy(session->why.call, sizeof(session->why.call), call_of(session, why));
 	}
 	session->why.stage = session->state < SESSION_OPEN ? STAGE_DISCOVER : STAGE_NONE;
 	if (session->peer_name[0]) {
@@ -169,12 +189,14 @@ void session_end(struct session *session, const struct error *why, const char *b
 	arrange(session);
 }
 
-void session_blame(struct session *session, const struct error *why)
+void session_blame(struct session *session, int number, struct error *why)
 {
 	char bye[sizeof(why->text) + LIMIT_NAME];
 
 	snprintf(bye, sizeof(bye), "%s %s",
 		 session->peer_name[0] ? session->peer_name : "the other side", why->text);
+	error_number(why, number);
+	session->is_refused = session->state < SESSION_OPEN;
 	session_end(session, why, bye);
 }
 
@@ -184,7 +206,8 @@ static void step(struct session *session)
 	if (session->state < SESSION_GREETING) {
 		session_open_step(session);
 	}
-	if (session->state >= SESSION_GREETING && session->state < SESSION_CLOSED) {
+	if (session->state >= SESSION_GREETING && session->state < SESSION_CLOSED &&
+	    !session_budget_is_spent(session)) {
 		session_io_receive(session);
 	}
 }
@@ -212,9 +235,9 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 	struct session *session = arg;
 
 	session->is_dispatching = true;
-	if (session->state == SESSION_OPEN) {
-		/* After a pause of this process bytes may wait unread: they count, and come before
-		 * a ping. */
+	if (session->state >= SESSION_GREETING) {
+		/* After a pause of this process, or one that the peer has to pay, bytes may wait
+		 * unread: they count, and come before a ping. */
 		step(session);
 	}
 	session_time_passed(session);
@@ -247,7 +270,7 @@ static struct session *session_new(sd_event *event, bool is_server,
 	session->identity = identity;
 	session->fd = -1;
 	list_init(&session->link);
-	frame_reader_init(&session->reader, LIMIT_FRAME_BYTES);
+	frame_reader_init(&session->reader, LIMIT_FRAME_USUAL_BYTES);
 	ret = sd_event_add_time(event, &session->timer, CLOCK_MONOTONIC, 0, TIMER_ACCURACY_US,
 				on_timer, session);
 	assert(ret >= 0); /* neither needs a descriptor of its own but the loop's first timer */
@@ -258,8 +281,8 @@ static struct session *session_new(sd_event *event, bool is_server,
 	return session;
 }
 
-struct session *session_connect(sd_event *event, const char *host, uint16_t port,
-				const struct session_identity *identity,
+struct session *session_connect(sd_event *event, struct net_resolve_pool *pool, const char *host,
+				uint16_t port, const struct session_identity *identity,
 				const struct session_events *events, void *arg)
 {
 	struct session *session = session_new(event, false, identity);
@@ -268,8 +291,9 @@ struct session *session_connect(sd_event *event, const char *host, uint16_t port
 	session->port = port;
 	snprintf(session->address, sizeof(session->address),
 		 strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
-	session->deadline_mono_ns = clock_mono_ns() + SESSION_CONNECT_NS;
-	session_open_start(session, host);
+	session->connect_deadline_mono_ns = clock_mono_ns() + SESSION_CONNECT_NS;
+	session->deadline_mono_ns = session->connect_deadline_mono_ns;
+	session_open_start(session, pool, host);
 	arrange(session);
 	return session;
 }
@@ -343,6 +367,11 @@ void session_free(struct session *session)
 	}
 }
 
+void session_expect_totals(struct session *session, bool is_expected)
+{
+	session->reader.limit_bytes = is_expected ? LIMIT_FRAME_BYTES : LIMIT_FRAME_USUAL_BYTES;
+}
+
 void session_send_inventory(struct session *session)
 {
 	if (session->state == SESSION_OPEN) {
@@ -363,6 +392,11 @@ const char *session_peer_name(const struct session *session)
 const char *session_peer_address(const struct session *session)
 {
 	return session->address;
+}
+
+const char *session_peer_host(const struct session *session)
+{
+	return session->host;
 }
 
 const struct inventory *session_peer_inventory(const struct session *session)

@@ -3,20 +3,24 @@
 
 /*
  * What the sources of a session share and nobody else sees: session.c (life, the way out),
- * session_io.c (bytes), session_time.c, session_open.c (until TLS stands), session_message.c (what
+ * session_io.c (bytes), session_time.c, session_budget.c (what messages
+ * may cost), session_open.c (until TLS stands), session_message.c (what
  * the session handles itself), session_listener.c (accepting). Loop thread.
  */
 
 #include "control/frame.h"
+#include "control/gate.h"
 #include "control/offset.h"
 #include "control/session.h"
 #include "control/tls.h"
+#include "util/bucket.h"
 #include "util/list.h"
 #include "util/net.h"
 #include "util/text.h"
 
 #define SESSION_SECOND_NS 1000000000ull
 #define SESSION_CONNECT_NS (5 * SESSION_SECOND_NS)
+#define SESSION_ADDRESS_NS SESSION_SECOND_NS /* for an address when there are others */
 #define SESSION_HELLO_NS (5 * SESSION_SECOND_NS) /* TLS handshake and hello together */
 #define SESSION_SILENCE_NS (6 * SESSION_SECOND_NS)
 #define SESSION_PING_NS (2 * SESSION_SECOND_NS)
@@ -29,6 +33,7 @@ enum session_state {
 	SESSION_CONNECTING,
 	SESSION_HANDSHAKING,
 	SESSION_GREETING, /* TLS stands: the peer holds the key; its hello is missing */
+	SESSION_GREETED, /* who connected waits until the other side takes its hello too */
 	SESSION_OPEN,
 	SESSION_LEAVING, /* bye was said; what comes is thrown away until the other side closes */
 	SESSION_CLOSED, /* the next turn of the loop tells and frees */
@@ -43,6 +48,9 @@ struct session {
 	bool has_more; /* to read, perhaps: look once without waiting for the descriptor */
 	bool is_sending; /* something was queued: the next turn writes it */
 	bool has_said_end; /* close_notify */
+	bool is_refused; /* what we blame keeps the peer out: said in our bye */
+	bool is_turned_away; /* the peer said bye before it took our hello, for a reason that passes
+			      */
 	bool has_owner; /* somebody was, at some time, to be told of events */
 	unsigned *listener_count; /* where its listener counts it; NULL: nowhere */
 	const struct session_identity *identity;
@@ -55,8 +63,11 @@ struct session {
 	struct inventory *inventory; /* of the peer; NULL before its hello */
 	struct error why;
 
-	struct net_resolve *resolve;
+	struct net_resolve *resolve; /* until TLS begins: has the addresses that were not tried */
+	char host[NET_NUMERIC_SIZE]; /* that is or was tried */
+	char next_host[NET_NUMERIC_SIZE]; /* "" for none */
 	uint16_t port;
+	uint64_t connect_deadline_mono_ns; /* for all addresses together */
 	int fd; /* until tls takes it, else -1 */
 	struct tls *tls;
 	sd_event_source *io;
@@ -67,12 +78,15 @@ struct session {
 	uint64_t ping_mono_ns; /* next */
 	uint64_t heard_mono_ns; /* last sign of life */
 	uint64_t heard_bytes;
+	struct bucket budget; /* of our time, for what the peer sends */
+	uint64_t deaf_until_mono_ns; /* it is used up until then; 0: it is not */
 	struct offset offset;
 	struct frame_reader reader;
 	struct text output; /* sent up to output_start */
 	size_t output_start;
 
 	struct session_listener *listener; /* that accepted it and still counts it */
+	struct gate_source source; /* where the listener accepted it from */
 	struct list link; /* in one of the listener's lists */
 };
 
@@ -82,8 +96,9 @@ struct session {
  * nobody to tell.
  */
 void session_end(struct session *session, const struct error *why, const char *bye);
-/* The peer's fault, in a sentence without its subject ("sent ..."): ends, tells both sides. */
-void session_blame(struct session *session, const struct error *why);
+/* The peer's fault, in a sentence without its subject ("sent ..."), with its errno
+ * (session_events.closed): ends, tells both sides. */
+void session_blame(struct session *session, int number, struct error *why);
 /* The descriptor to wait for, from now on. */
 void session_watch(struct session *session, int fd);
 /* An accepted connection, on its way; takes fd. */
@@ -101,12 +116,19 @@ int session_io_flush(struct session *session, struct error *err);
 /* Until the descriptor is dry or the turn is used up. May end the session. */
 void session_io_receive(struct session *session);
 
+/* The peer's bytes took so much of this thread. */
+void session_budget_charge(struct session *session, uint64_t spent_ns);
+/* Nothing is read from it now. */
+bool session_budget_is_spent(const struct session *session);
+
 /* When something is due by time alone; and doing it: deadlines, silence, pings. */
 uint64_t session_time_next_mono_ns(const struct session *session);
 void session_time_passed(struct session *session);
 
 /* One step of resolving, connecting or the handshake. */
-void session_open_start(struct session *session, const char *host);
+void session_open_start(struct session *session, struct net_resolve_pool *pool, const char *host);
+/* This address did not answer: tries the next, if there is one, and time. */
+void session_open_failed(struct session *session, const struct error *why);
 void session_open_tls(struct session *session);
 void session_open_step(struct session *session);
 
@@ -119,7 +141,11 @@ void session_message_received(struct session *session, const json_t *message);
 int session_listener_new(struct session_listener **ret, sd_event *event, const char *address,
 			 uint16_t port, unsigned max, const struct session_identity *identity,
 			 session_accepted_fn accepted, void *arg, struct error *err);
+/* False, and it ends, when the maximum is reached. */
+bool session_listener_has_place(struct session *session);
 /* Its hello was accepted; it is closed; it is being freed. Nothing where no listener counts it. */
 void session_listener_opened(struct session *session);
 void session_listener_closed(struct session *session);
 void session_listener_forget(struct session *session);
+/* What all that it accepted may cost together. */
+struct bucket *session_listener_budget(struct session_listener *listener);

@@ -38,6 +38,7 @@ int session_io_append(struct session *session, const json_t *message, struct err
 		ret = error_set(err, -ENOBUFS, ERROR_PEER,
 				"does not read: over %u MiB are queued for it",
 				SESSION_QUEUE_BYTES >> 20);
+		error_number(err, ENOBUFS);
 	}
 	return ret;
 }
@@ -74,7 +75,7 @@ static void feed(struct session *session, const uint8_t *bytes, size_t count)
 		size_t used = 0;
 
 		if (frame_read(&session->reader, bytes, count, &used, &message, &err) < 0) {
-			session_blame(session, &err);
+			session_blame(session, EBADMSG, &err);
 			return;
 		}
 		bytes += used;
@@ -92,6 +93,7 @@ static void end_of_stream(struct session *session)
 	error_set(&err, -ECONNRESET, ERROR_PEER, "ended the connection %s",
 		  frame_is_partial(&session->reader) ? "in the middle of a frame"
 						     : "without saying why");
+	error_number(&err, ECONNRESET);
 	session_end(session, &err, NULL);
 }
 
@@ -111,7 +113,7 @@ static size_t next_read_bytes(const struct session *session, unsigned reads, uin
 	return held_bytes < READ_BYTES ? held_bytes : READ_BYTES;
 }
 
-void session_io_receive(struct session *session)
+static void receive(struct session *session)
 {
 	uint64_t until_mono_ns = clock_mono_ns() + TURN_NS;
 	unsigned reads = 0;
@@ -133,6 +135,7 @@ void session_io_receive(struct session *session)
 		if (got == 0) {
 			end_of_stream(session);
 		} else if (got < 0) {
+			error_number(&err, (int)got);
 			session_end(session, &err, NULL);
 		} else {
 			feed(session, bytes, (size_t)got);
@@ -141,4 +144,12 @@ void session_io_receive(struct session *session)
 			return;
 		}
 	}
+}
+
+void session_io_receive(struct session *session)
+{
+	uint64_t start_ns = clock_thread_cpu_ns();
+
+	receive(session);
+	session_budget_charge(session, clock_thread_cpu_ns() - start_ns);
 }

@@ -7,15 +7,24 @@
 #include "util/clock.h"
 #include "util/memory.h"
 
-#define PENDING_MAX 64 /* not yet authenticated */
-#define PENDING_PER_HOST_MAX 8
+/* Not yet authenticated: in all, of strangers (the rest is kept for known nodes), of one source. */
+#define PENDING_MAX 256
+#define PENDING_STRANGERS_MAX 64
+#define PENDING_PER_SOURCE_MAX 8
 #define ACCEPTS_PER_TURN 16
 #define PAUSE_NS SESSION_SECOND_NS /* after running out of descriptors */
+
+const char *const session_listener_reasons[] = {
+	"rate_limited", "full",		 "wrong_key", "no_tls", "closed",
+	"timed_out",	"other_version", "bad_hello", "other",	NULL,
+};
 
 struct session_listener {
 	sd_event *event;
 	int fd;
 	unsigned max;
+	struct gate *gate;
+	struct bucket budget; /* of our time, for all that were accepted */
 	const struct session_identity *identity;
 	session_accepted_fn accepted;
 	void *arg;
@@ -26,27 +35,6 @@ struct session_listener {
 	struct list refused; /* above max, for their last half second */
 	struct session_listener_status status;
 };
-
-/* "10.0.0.1:4711" and "[fe80::1]:4711" without their ports. */
-static size_t host_length(const char *address)
-{
-	const char *colon = strrchr(address, ':');
-
-	return colon ? (size_t)(colon - address) : strlen(address);
-}
-
-static unsigned pending_of_host(const struct session_listener *listener, const char *address)
-{
-	size_t length = host_length(address);
-	struct session *session;
-	unsigned count = 0;
-
-	list_each(session, &listener->pending, link) {
-		count += host_length(session->address) == length &&
-			 memcmp(session->address, address, length) == 0;
-	}
-	return count;
-}
 
 /* Moves it between the lists; count may be NULL. */
 static void count_in(struct session *session, struct list *list, unsigned *count)
@@ -62,16 +50,72 @@ static void count_in(struct session *session, struct list *list, unsigned *count
 	list_append(list, &session->link);
 }
 
-static bool has_place(const struct session_listener *listener, const char *address)
+/* Of the same source; and of all strangers. */
+static void count_pending(const struct session_listener *listener, const struct gate_source *source,
+			  unsigned *ret_same, unsigned *ret_strangers)
 {
-	return listener->status.pending < PENDING_MAX &&
-	       pending_of_host(listener, address) < PENDING_PER_HOST_MAX;
+	struct session *session;
+
+	*ret_same = 0;
+	*ret_strangers = 0;
+	list_each(session, &listener->pending, link) {
+		*ret_same += gate_is_same(&session->source, source);
+		*ret_strangers += !session->source.is_known;
+	}
+}
+
+static bool has_place(const struct session_listener *listener, const struct gate_source *source)
+{
+	unsigned same;
+	unsigned strangers;
+
+	count_pending(listener, source, &same, &strangers);
+	return listener->status.pending < PENDING_MAX && same < PENDING_PER_SOURCE_MAX &&
+	       (source->is_known || strangers < PENDING_STRANGERS_MAX);
+}
+
+static void refuse_unheard(struct session_listener *listener, enum session_refusal refusal,
+			   const char *address)
+{
+	struct error *why = &listener->status.last_unheard;
+
+	listener->status.refused[refusal]++;
+	*why = ERROR_INIT;
+	if (refusal == SESSION_REFUSED_RATE) {
+		error_set(
+			why, -EAGAIN, ERROR_PEER,
+			"%s: connects too often; more than %u a second of one source, or %u of all "
+			"that are not in peers, are closed unheard",
+			address, GATE_PER_SECOND, GATE_STRANGERS_PER_SECOND);
+	} else {
+		error_set(
+			why, -EBUSY, ERROR_PEER,
+			"%s: too many connections do not show the fleet key; over %u of one source, "
+			"or %u of all that are not in peers, are closed unheard",
+			address, PENDING_PER_SOURCE_MAX, PENDING_STRANGERS_MAX);
+	}
+}
+
+/* True when it may begin; what may not is counted. */
+static bool is_admitted(struct session_listener *listener, const struct gate_source *source,
+			const char *address)
+{
+	if (!has_place(listener, source)) {
+		refuse_unheard(listener, SESSION_REFUSED_FULL, address);
+		return false;
+	}
+	if (!gate_admit(listener->gate, source, clock_mono_ns())) {
+		refuse_unheard(listener, SESSION_REFUSED_RATE, address);
+		return false;
+	}
+	return true;
 }
 
 /* False when there is nothing more to accept now. */
 static bool accept_one(struct session_listener *listener)
 {
 	char address[NET_ADDRESS_SIZE];
+	struct gate_source source;
 	struct session *session;
 	int fd = net_accept(listener->fd, address, sizeof(address));
 
@@ -88,12 +132,13 @@ static bool accept_one(struct session_listener *listener)
 		sd_event_source_set_enabled(listener->pause, SD_EVENT_ONESHOT);
 		return false;
 	}
-	if (!has_place(listener, address)) {
-		listener->status.refused++;
+	gate_look(listener->gate, address, &source);
+	if (!is_admitted(listener, &source, address)) {
 		memory_close_fd(&fd);
 		return true;
 	}
 	session = session_accept(listener->event, fd, address, listener->identity, listener);
+	session->source = source;
 	count_in(session, &listener->pending, &listener->status.pending);
 	return true;
 }
@@ -131,6 +176,7 @@ int session_listener_new(struct session_listener **ret_listener, sd_event *event
 	listener->event = sd_event_ref(event);
 	listener->fd = fd;
 	listener->max = max;
+	listener->gate = gate_new();
 	listener->identity = identity;
 	listener->accepted = accepted;
 	listener->arg = arg;
@@ -175,6 +221,7 @@ void session_listener_free(struct session_listener *listener)
 	empty(&listener->refused);
 	sd_event_source_disable_unref(listener->io);
 	sd_event_source_disable_unref(listener->pause);
+	gate_free(listener->gate);
 	memory_close_fd(&listener->fd);
 	sd_event_unref(listener->event);
 	free(listener);
@@ -183,31 +230,73 @@ void session_listener_free(struct session_listener *listener)
 void session_listener_status(const struct session_listener *listener,
 			     struct session_listener_status *ret)
 {
-	*ret = listener->status;
+	*ret = listener ? listener->status : (struct session_listener_status){ 0 };
+}
+
+void session_listener_know(struct session_listener *listener, const char *address)
+{
+	if (listener) {
+		gate_know(listener->gate, address, clock_mono_ns());
+	}
+}
+
+/* By what the session said of its end (session.h). */
+static enum session_refusal refusal_of(const struct error *why)
+{
+	bool is_hello = strcmp(why->call, "hello") == 0;
+
+	if (why->class == ERROR_RESOURCE) {
+		return why->number == EBUSY ? SESSION_REFUSED_FULL : SESSION_REFUSED_OTHER;
+	}
+	switch (why->number) {
+	case EKEYREJECTED:
+		return SESSION_REFUSED_KEY;
+	case ETIMEDOUT:
+		return SESSION_REFUSED_TIMEOUT;
+	case ECONNRESET:
+		return SESSION_REFUSED_CLOSED;
+	case EPROTONOSUPPORT:
+		return SESSION_REFUSED_VERSION;
+	default:
+		return is_hello ? SESSION_REFUSED_HELLO : SESSION_REFUSED_TLS;
+	}
 }
 
 static void note_failure(struct session_listener *listener, const struct error *why)
 {
-	listener->status.failed++;
-	listener->status.last_failure = *why;
-	listener->status.last_failure_real_ns = clock_real_ns();
+	enum session_refusal refusal = refusal_of(why);
+
+	listener->status.refused[refusal]++;
+	if (refusal == SESSION_REFUSED_FULL) {
+		listener->status.last_unheard = *why;
+	} else if (refusal != SESSION_REFUSED_CLOSED) {
+		listener->status.last_failure = *why;
+	}
+}
+
+bool session_listener_has_place(struct session *session)
+{
+	struct session_listener *listener = session->listener;
+	struct error err = ERROR_INIT;
+
+	if (!listener || listener->status.open < listener->max) {
+		return true;
+	}
+	error_set(&err, -EBUSY, ERROR_RESOURCE, "refused: %s serves %u sessions already, its limit",
+		  session->identity->node_name, listener->max);
+	error_number(&err, EBUSY);
+	session_end(session, &err, err.text);
+	count_in(session, &listener->refused, NULL);
+	return false;
 }
 
 void session_listener_opened(struct session *session)
 {
 	struct session_listener *listener = session->listener;
-	struct error err = ERROR_INIT;
 
 	count_in(session, &listener->opened, &listener->status.open);
-	if (listener->status.open > listener->max) {
-		error_set(&err, -EBUSY, ERROR_RESOURCE,
-			  "refused: %s serves %u sessions already, its limit",
-			  session->identity->node_name, listener->max);
-		session_end(session, &err, err.text);
-		count_in(session, &listener->refused, NULL);
-		return;
-	}
 	listener->status.accepted++;
+	gate_know(listener->gate, session->address, clock_mono_ns());
 	listener->accepted(listener->arg, session);
 	if (!session->events && !session->is_doomed) {
 		session_end(session, NULL, "nobody takes this session");
@@ -236,4 +325,9 @@ void session_listener_forget(struct session *session)
 		(*session->listener_count)--;
 		session->listener_count = NULL;
 	}
+}
+
+struct bucket *session_listener_budget(struct session_listener *listener)
+{
+	return &listener->budget;
 }

@@ -59,7 +59,7 @@ static void blame_invalid(struct session *session, const char *kind, const struc
 	struct error err = ERROR_INIT;
 
 	error_set(&err, -EPROTO, ERROR_PEER, "sent an invalid %s: %s", kind, reason->text);
-	session_blame(session, &err);
+	session_blame(session, EBADMSG, &err);
 }
 
 /* 0, or -errno with err when there is none that can be used. */
@@ -106,7 +106,7 @@ static bool is_protocol_ours(struct session *session, const json_t *message)
 		  " (rdmatestd %s), this daemon %u (rdmatestd %s); "
 		  "install the same release on both nodes",
 		  protocol, version, session->identity->protocol, session->identity->version);
-	session_blame(session, &err);
+	session_blame(session, EPROTONOSUPPORT, &err);
 	return false;
 }
 
@@ -114,6 +114,7 @@ static bool is_name_good(struct session *session, const char *node)
 {
 	struct error err = ERROR_INIT;
 	char quoted[TEXT_QUOTED_SIZE];
+	int number = EINVAL;
 
 	if (!text_is_name(node)) {
 		error_set(
@@ -127,19 +128,18 @@ static bool is_name_good(struct session *session, const char *node)
 			"calls its node \"%s\" as this daemon does; set daemon.node_name on one of "
 			"them, or correct the address in peers if it leads to this daemon itself",
 			node);
+		number = EEXIST;
 	} else {
 		return true;
 	}
-	session_blame(session, &err);
+	session_blame(session, number, &err);
 	return false;
 }
 
+/* Both sides have taken the other's hello. */
 static void open_session(struct session *session)
 {
 	session->state = SESSION_OPEN;
-	session->heard_mono_ns = clock_mono_ns();
-	session->ping_mono_ns = session->heard_mono_ns + SESSION_PING_NS;
-	session_message_ping(session);
 	if (session->told_changes != session->identity->inventory_changes) {
 		session_message_inventory(session); /* it changed behind our hello */
 	}
@@ -147,6 +147,22 @@ static void open_session(struct session *session)
 		session_listener_opened(session);
 	} else if (session->events) {
 		session->events->opened(session->arg, session);
+	}
+}
+
+/* The first ping says that we took the hello. Who was connected to may begin at once, since the
+ * other side listens; who connected is not in before the other side took its hello too. */
+static void greeted(struct session *session)
+{
+	session->heard_mono_ns = clock_mono_ns();
+	session->ping_mono_ns = session->heard_mono_ns + SESSION_PING_NS;
+	if (session->is_server && !session_listener_has_place(session)) {
+		return;
+	}
+	session->state = SESSION_GREETED;
+	session_message_ping(session);
+	if (session->is_server) {
+		open_session(session);
 	}
 }
 
@@ -173,7 +189,7 @@ static void take_hello(struct session *session, const json_t *message)
 	}
 	text_copy(session->peer_name, sizeof(session->peer_name), node);
 	text_copy(session->inventory->boot_id, sizeof(session->inventory->boot_id), boot_id);
-	open_session(session);
+	greeted(session);
 }
 
 static void take_hello_again(struct session *session, const json_t *message)
@@ -181,7 +197,7 @@ static void take_hello_again(struct session *session, const json_t *message)
 	struct error err = ERROR_INIT;
 
 	error_set(&err, -EPROTO, ERROR_PEER, "sent a second hello");
-	session_blame(session, &err);
+	session_blame(session, EPROTO, &err);
 }
 
 static void take_inventory(struct session *session, const json_t *message)
@@ -247,11 +263,16 @@ static void take_bye(struct session *session, const json_t *message)
 {
 	char reason[LIMIT_TEXT] = "";
 	struct error err = ERROR_INIT;
+	bool is_refusal = false;
 
 	/* A reason that cannot be read does not keep the peer from leaving. */
 	json_get_string(message, "reason", reason, sizeof(reason), NULL);
-	error_set(&err, -ECONNRESET, ERROR_PEER, "closed the session: %s",
+	json_get_bool(message, "refused", &is_refusal, NULL);
+	session->is_turned_away = session->state == SESSION_GREETED && !is_refusal;
+	error_set(&err, -ECONNRESET, ERROR_PEER, "%s: %s",
+		  is_refusal ? "refuses this daemon" : "closed the session",
 		  reason[0] ? reason : "no reason given");
+	error_number(&err, is_refusal ? ECONNREFUSED : ECONNRESET);
 	session_end(session, &err, NULL);
 }
 
@@ -279,7 +300,7 @@ static const struct handler *find_handler(const char *kind, bool is_open)
 
 void session_message_received(struct session *session, const json_t *message)
 {
-	bool is_open = session->state == SESSION_OPEN;
+	bool is_open = session->state >= SESSION_GREETED;
 	struct error reason = ERROR_INIT;
 	const struct handler *handler;
 	char kind[KIND_SIZE];
@@ -288,12 +309,18 @@ void session_message_received(struct session *session, const json_t *message)
 		blame_invalid(session, "message", &reason);
 		return;
 	}
+	if (session->state == SESSION_GREETED && strcmp(kind, "bye") != 0) {
+		open_session(session); /* it would not go on, had it not taken our hello */
+		if (session->state != SESSION_OPEN || session->is_doomed) {
+			return;
+		}
+	}
 	handler = find_handler(kind, is_open);
 	if (handler) {
 		handler->handle(session, message);
 	} else if (!is_open) {
 		error_set(&reason, -EPROTO, ERROR_PEER, "sent \"%s\" before its hello", kind);
-		session_blame(session, &reason);
+		session_blame(session, EBADMSG, &reason);
 	} else if (session->events) {
 		session->events->message(session->arg, session, kind, message);
 	}

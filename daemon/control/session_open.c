@@ -3,22 +3,56 @@
 
 #include "control/session_internal.h"
 #include "util/clock.h"
+#include "util/memory.h"
 
-static void start_connect(struct session *session, const char *host)
+/* Does not wait as long for one of several addresses as for the last. */
+static uint64_t address_deadline_mono_ns(const struct session *session)
+{
+	uint64_t soon_mono_ns = clock_mono_ns() + SESSION_ADDRESS_NS;
+
+	return session->next_host[0] && soon_mono_ns < session->connect_deadline_mono_ns
+		       ? soon_mono_ns
+		       : session->connect_deadline_mono_ns;
+}
+
+static void start_connect(struct session *session)
 {
 	struct error err = ERROR_INIT;
-	int fd = net_connect(host, session->port, &err);
+	int fd = net_connect(session->host, session->port, &err);
 
 	if (fd < 0) {
 		if (err.class == ERROR_INPUT) { /* an address of no use here */
 			err.class = ERROR_PEER;
 		}
-		session_end(session, &err, NULL);
+		session_open_failed(session, &err);
 		return;
 	}
 	session->fd = fd;
 	session->state = SESSION_CONNECTING;
+	session->deadline_mono_ns = address_deadline_mono_ns(session);
 	session_watch(session, fd);
+}
+
+static void prefetch(struct session *session)
+{
+	if (!session->resolve || net_resolve_next(session->resolve, session->next_host,
+						  sizeof(session->next_host)) < 0) {
+		session->next_host[0] = '\0';
+	}
+}
+
+void session_open_failed(struct session *session, const struct error *why)
+{
+	if (why->class != ERROR_PEER || !session->next_host[0] ||
+	    clock_mono_ns() >= session->connect_deadline_mono_ns) {
+		session_end(session, why, NULL);
+		return;
+	}
+	session->io = sd_event_source_disable_unref(session->io);
+	memory_close_fd(&session->fd);
+	text_copy(session->host, sizeof(session->host), session->next_host);
+	prefetch(session);
+	start_connect(session);
 }
 
 static bool has_key(struct session *session)
@@ -34,35 +68,40 @@ static bool has_key(struct session *session)
 	return false;
 }
 
-void session_open_start(struct session *session, const char *host)
-{
-	if (!has_key(session)) {
-		return;
-	}
-	if (net_is_numeric(host)) {
-		start_connect(session, host);
-		return;
-	}
-	session->resolve = net_resolve_start(host);
-	session_watch(session, net_resolve_fd(session->resolve));
-}
-
 static void resolve(struct session *session)
 {
-	char host[NET_ADDRESS_SIZE];
 	struct error err = ERROR_INIT;
-	int ret = net_resolve_finish(session->resolve, host, sizeof(host), &err);
+	int ret = net_resolve_finish(session->resolve, session->host, sizeof(session->host), &err);
 
 	if (ret == -EAGAIN) {
 		return;
 	}
 	session->io = sd_event_source_disable_unref(session->io);
-	net_resolve_free(take(session->resolve));
 	if (ret < 0) {
-		err.class = ERROR_PEER; /* a name server is part of the way there */
+		/* A name server is part of the way there; descriptors and threads are not. */
+		err.class = err.kind == ERROR_KIND_NONE ? ERROR_PEER : ERROR_RESOURCE;
 		session_end(session, &err, NULL);
+		return;
+	}
+	prefetch(session);
+	start_connect(session);
+}
+
+void session_open_start(struct session *session, struct net_resolve_pool *pool, const char *host)
+{
+	if (!has_key(session)) {
+		return;
+	}
+	if (net_is_numeric(host)) {
+		text_copy(session->host, sizeof(session->host), host);
+		start_connect(session);
+		return;
+	}
+	session->resolve = net_resolve_start(pool, host);
+	if (net_resolve_fd(session->resolve) < 0) {
+		resolve(session); /* it says at once why there is none */
 	} else {
-		start_connect(session, host);
+		session_watch(session, net_resolve_fd(session->resolve));
 	}
 }
 
@@ -97,9 +136,10 @@ static void connect_step(struct session *session)
 		error_set_call(&err, -ret, ERROR_PEER, STAGE_DISCOVER, "connect",
 			       "cannot connect; is rdmatestd running there, and TCP port %u open?",
 			       session->port);
-		session_end(session, &err, NULL);
+		session_open_failed(session, &err);
 		return;
 	}
+	net_resolve_free(take(session->resolve));
 	session_open_tls(session);
 }
 
@@ -112,6 +152,7 @@ static void handshake(struct session *session)
 		return;
 	}
 	if (ret < 0) {
+		error_number(&err, ret);
 		session_end(session, &err, NULL);
 		return;
 	}

@@ -4,41 +4,63 @@
 #include "control/session_internal.h"
 #include "util/clock.h"
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 uint64_t session_time_next_mono_ns(const struct session *session)
 {
-	uint64_t silent_mono_ns = session->heard_mono_ns + SESSION_SILENCE_NS;
+	bool is_deaf = session_budget_is_spent(session);
 
-	if (session->state != SESSION_OPEN) {
-		return session->deadline_mono_ns;
+	/* Who does not listen hears no silence. */
+	if (session->state == SESSION_OPEN) {
+		return earlier(session->ping_mono_ns,
+			       is_deaf ? session->deaf_until_mono_ns
+				       : session->heard_mono_ns + SESSION_SILENCE_NS);
 	}
-	return silent_mono_ns < session->ping_mono_ns ? silent_mono_ns : session->ping_mono_ns;
+	return is_deaf ? earlier(session->deadline_mono_ns, session->deaf_until_mono_ns)
+		       : session->deadline_mono_ns;
 }
 
 static void deadline_passed(struct session *session)
 {
 	struct error err = ERROR_INIT;
 
-	if (session->state <= SESSION_CONNECTING) {
+	if (session->state == SESSION_RESOLVING) {
+		error_set(&err, -ETIMEDOUT, ERROR_PEER,
+			  "the name was not resolved within %llu s; check this host's DNS",
+			  SESSION_CONNECT_NS / SESSION_SECOND_NS);
+	} else if (session->state == SESSION_CONNECTING) {
 		error_set(&err, -ETIMEDOUT, ERROR_PEER,
 			  "no connection within %llu s; is the host up, and TCP port %u open?",
 			  SESSION_CONNECT_NS / SESSION_SECOND_NS, session->port);
 	} else {
-		error_set(&err, -ETIMEDOUT, ERROR_PEER, "no %s within %llu s; is it rdmatestd?",
-			  session->state == SESSION_HANDSHAKING ? "TLS handshake" : "hello",
+		error_set(&err, -ETIMEDOUT, ERROR_PEER, "%s within %llu s; is it rdmatestd?",
+			  session->state == SESSION_HANDSHAKING ? "no TLS handshake"
+			  : session->state == SESSION_GREETED	? "no answer to our hello"
+								: "no hello",
 			  SESSION_HELLO_NS / SESSION_SECOND_NS);
 	}
-	session_end(session, &err, NULL);
+	error_number(&err, ETIMEDOUT);
+	if (session->state == SESSION_CONNECTING) {
+		session_open_failed(session, &err);
+	} else {
+		session_end(session, &err, NULL);
+	}
 }
 
 static void check_silence(struct session *session, uint64_t now_mono_ns)
 {
 	struct error err = ERROR_INIT;
 
-	if (now_mono_ns - session->heard_mono_ns >= SESSION_SILENCE_NS) {
+	if (now_mono_ns - session->heard_mono_ns >= SESSION_SILENCE_NS &&
+	    !session_budget_is_spent(session)) {
 		error_set(&err, -ETIMEDOUT, ERROR_PEER,
 			  "nothing received for %llu s; the daemon or its host hangs, or the "
 			  "network is cut",
 			  SESSION_SILENCE_NS / SESSION_SECOND_NS);
+		error_number(&err, ETIMEDOUT);
 		session_end(session, &err, NULL);
 	}
 }

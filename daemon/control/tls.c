@@ -15,12 +15,15 @@
 /* All that a side may send before it has shown the key; an honest handshake takes under 400 bytes.
  */
 #define HANDSHAKE_BYTES LIMIT_FRAME_UNAUTHENTICATED_BYTES
+/* In how many pieces: each costs a wake-up, and an honest one takes a handful. */
+#define HANDSHAKE_STEPS 64
 
 struct tls {
 	int fd;
 	bool is_server;
 	bool is_done; /* the handshake */
 	bool is_flooded; /* HANDSHAKE_BYTES were not enough */
+	unsigned steps; /* of the handshake */
 	struct tls_key key;
 	uint64_t received_bytes;
 	int read_code; /* GnuTLS's failure that came behind bytes: told by the next read */
@@ -222,7 +225,7 @@ static int handshake_failed(const struct tls *tls, int code, struct error *err)
 		return error_set(
 			err, -ECONNRESET, ERROR_PEER,
 			"closed the connection during the TLS handshake; is it rdmatestd, and "
-			"not full or stopping?");
+			"not full, stopping or connected to too often?");
 	}
 	if (code == GNUTLS_E_FATAL_ALERT_RECEIVED) {
 		alert = gnutls_alert_get_name(gnutls_alert_get(tls->session));
@@ -235,6 +238,11 @@ int tls_handshake(struct tls *tls, struct error *err)
 {
 	int code;
 
+	if (++tls->steps > HANDSHAKE_STEPS) {
+		return error_set(err, -EMSGSIZE, ERROR_PEER,
+				 "sent its TLS handshake in over %u pieces; is it rdmatestd?",
+				 HANDSHAKE_STEPS);
+	}
 	do {
 		code = gnutls_handshake(tls->session);
 		if (code == GNUTLS_E_AGAIN) {
@@ -281,9 +289,11 @@ ssize_t tls_read(struct tls *tls, void *bytes, size_t count, struct error *err)
 		} else if (got == 0) {
 			tls->is_ended = true; /* it comes again, as 0, with the next call */
 			return (ssize_t)done;
-		} else if (got == GNUTLS_E_AGAIN) {
+		} else if (!gnutls_error_is_fatal((int)got)) {
+			/* Not only when it is dry: who sends warnings would hold us here. The
+			 * descriptor tells of what is behind them. */
 			return done > 0 ? (ssize_t)done : -EAGAIN;
-		} else if (gnutls_error_is_fatal((int)got)) {
+		} else {
 			tls->read_code = (int)got;
 			return done > 0 ? (ssize_t)done
 					: transfer_failed((int)got, "TLS receive failed", err);

@@ -40,10 +40,10 @@ uint64_t tls_received_bytes(const struct tls *tls);
 size_t tls_pending_bytes(const struct tls *tls);
 
 /* 0 done; -EAGAIN (see tls_wants_write); else failed: err says in class PEER what a person should
- * check (-EKEYREJECTED: other key). */
+ * check (-EKEYREJECTED: other key; -EMSGSIZE: too much, or in too many pieces, for a handshake). */
 int tls_handshake(struct tls *tls, struct error *err);
 /* Bytes, 0 at the end of the stream, -EAGAIN, or -errno with err. Loops over pending records
- * itself: -EAGAIN means that the descriptor is dry. */
+ * itself: -EAGAIN means that the descriptor tells when there is more. */
 ssize_t tls_read(struct tls *tls, void *bytes, size_t count, struct error *err);
 /* As tls_read. After -EAGAIN call again with at least the same bytes: their head may already be on
  * the way. */

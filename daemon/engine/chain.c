@@ -4,53 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "model/workload_queue.h"
 #include "util/memory.h"
 
 /* Odd, so that queue pairs have decks of their own. */
 #define SEED_STEP 0x9e3779b97f4a7c15ull
-/* Signalled requests in the deck of a mix. */
-#define SIGNALLED_LEAST 200
-
-static size_t greatest_common_divisor(size_t a, size_t b)
-{
-	while (b > 0) {
-		size_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
-/*
- * Every queue pair has a whole deck while memory allows, long enough for the signalled requests of
- * a mix to hold its proportions; else they share one, a part each: proportions then hold over all
- * of them. Returns the length of one ring, 0 when it cannot be had.
- */
-static size_t choose_length(const struct chain *chain, size_t outstanding, bool *ret_is_shared)
-{
-	const struct flow *flow = chain->flow;
-	size_t most = LIMIT_RING_WRS / chain->qp_count;
-	size_t step = chain->post_list /
-		      greatest_common_divisor(chain->post_list, chain->signal_interval) *
-		      chain->signal_interval;
-	size_t wanted = flow->class_count > 1 ? SIGNALLED_LEAST * chain->signal_interval : 0;
-	size_t length;
-
-	*ret_is_shared = false;
-	length = operation_deck_length(flow->classes, flow->class_count, chain->signal_interval,
-				       step, wanted > outstanding ? wanted : outstanding);
-	if (length <= most) {
-		return length;
-	}
-	*ret_is_shared = true;
-	if (step > most || outstanding > most) {
-		return 0;
-	}
-	length = operation_deck_length(flow->classes, flow->class_count, chain->signal_interval,
-				       step * chain->qp_count, outstanding * chain->qp_count);
-	return length <= LIMIT_RING_WRS ? length / chain->qp_count : 0;
-}
 
 static bool allocate(struct chain *chain)
 {
@@ -134,33 +92,35 @@ static void fill(struct chain *chain, bool is_shared, uint16_t *deck)
 	}
 }
 
-int chain_init(struct chain *chain, const struct flow *flow, size_t outstanding, struct error *err)
+int chain_init(struct chain *chain, const struct flow *flow, struct error *err)
 {
 	const struct workload_settings *workload = &flow->assignment->workload.workload;
 	_cleanup_free_ uint16_t *deck = NULL;
-	bool is_shared;
+	struct workload_ring ring;
 
 	*chain = (struct chain){ .flow = flow,
 				 .qp_count = flow->resources->qp_count,
 				 .post_list = workload->post_list,
 				 .signal_interval = workload->signal_interval };
-	chain->length = choose_length(chain, outstanding, &is_shared);
-	if (chain->length == 0) {
+	if (!workload_queue_ring(&flow->assignment->workload, flow->classes, flow->class_count,
+				 &ring)) {
 		return error_set(err, -E2BIG, ERROR_RESOURCE,
-				 "%zu queue pairs with %zu outstanding each, post_list %zu and "
-				 "signal_interval %zu need more than %d prepared requests; lower "
+				 "%zu queue pairs with %llu outstanding, post_list %zu and "
+				 "signal_interval %zu need %llu prepared requests, above %d; lower "
 				 "qp.num_qps, workload.load.outstanding or signal_interval",
-				 chain->qp_count, outstanding, chain->post_list,
-				 chain->signal_interval, LIMIT_RING_WRS);
+				 chain->qp_count, (unsigned long long)workload->load.outstanding,
+				 chain->post_list, chain->signal_interval,
+				 (unsigned long long)ring.total, LIMIT_RING_WRS);
 	}
+	chain->length = ring.length;
 	chain->slot_count = chain->length * chain->qp_count;
 	chain->batch_count = chain->length / chain->post_list;
-	deck = memory_try(is_shared ? chain->slot_count : chain->length, sizeof(*deck));
+	deck = memory_try(ring.is_shared ? chain->slot_count : chain->length, sizeof(*deck));
 	if (!deck || !allocate(chain)) {
 		return error_set(err, -ENOMEM, ERROR_RESOURCE,
 				 "no memory for %zu prepared work requests", chain->slot_count);
 	}
-	fill(chain, is_shared, deck);
+	fill(chain, ring.is_shared, deck);
 	return 0;
 }
 

@@ -49,8 +49,8 @@ struct chain {
 	struct ibv_send_wr *tail; /* post_list of them */
 };
 
-/* outstanding: the most that one queue pair may have under way. 0, or -errno with err. */
-int chain_init(struct chain *chain, const struct flow *flow, size_t outstanding, struct error *err);
+/* 0, or -errno with err. */
+int chain_init(struct chain *chain, const struct flow *flow, struct error *err);
 /* Half-built ones too. */
 void chain_done(struct chain *chain);
 

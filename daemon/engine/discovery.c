@@ -24,6 +24,7 @@ struct discovery {
 	bool wants_fresh; /* the next one asks every device */
 	bool has_scanned;
 	bool is_stopping;
+	struct error scan_error; /* of the last scan; not set: all was well */
 	struct inventory *inventory;
 };
 
@@ -32,6 +33,7 @@ struct scan_task {
 	struct discovery *discovery;
 	bool is_fresh;
 	int error;
+	struct error err; /* about the list, or the first device that could not be asked */
 	struct daemon_settings settings;
 	struct inventory *inventory;
 };
@@ -86,8 +88,8 @@ static void run_scan(struct setup_task *setup)
 {
 	struct scan_task *own = (struct scan_task *)setup;
 
-	own->error =
-		scan_run(own->discovery->scan, &own->settings, own->is_fresh, own->inventory, NULL);
+	own->error = scan_run(own->discovery->scan, &own->settings, own->is_fresh, own->inventory,
+			      &own->err);
 }
 
 static void begin_scan(struct discovery *discovery);
@@ -98,6 +100,7 @@ static void done_scan(struct task *task)
 	struct discovery *discovery = own->discovery;
 
 	discovery->is_scanning = false;
+	discovery->scan_error = own->err;
 	if (own->error == 0 && !discovery->is_stopping) {
 		discovery->options.scanned(discovery->options.arg);
 	}
@@ -169,6 +172,11 @@ const struct inventory *discovery_inventory(const struct discovery *discovery)
 bool discovery_has_scanned(const struct discovery *discovery)
 {
 	return discovery->has_scanned;
+}
+
+const struct error *discovery_error(const struct discovery *discovery)
+{
+	return &discovery->scan_error;
 }
 
 bool discovery_is_present(const struct discovery *discovery, const char *name)

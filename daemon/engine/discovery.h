@@ -37,6 +37,9 @@ void discovery_configure(struct discovery *discovery, const struct daemon_settin
 void discovery_refresh(struct discovery *discovery);
 const struct inventory *discovery_inventory(const struct discovery *discovery);
 bool discovery_has_scanned(const struct discovery *discovery);
+/* Of the last scan: why the devices, or one of them, could not be asked; not set when all was well.
+ */
+const struct error *discovery_error(const struct discovery *discovery);
 /* Whether the last scan saw a device of that name; inside `scanned` only. */
 bool discovery_is_present(const struct discovery *discovery, const char *name);
 /* The name of a device whose asking took longer than that, or NULL. */

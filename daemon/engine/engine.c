@@ -50,6 +50,11 @@ bool engine_has_scanned(const struct engine *engine)
 	return discovery_has_scanned(engine->discovery);
 }
 
+const struct error *engine_scan_error(const struct engine *engine)
+{
+	return discovery_error(engine->discovery);
+}
+
 static void on_scanned(void *arg)
 {
 	struct engine *engine = arg;

@@ -123,6 +123,22 @@ void fault_completion(struct flow *flow, const struct ibv_wc *wc, uint64_t now_t
 	}
 }
 
+void fault_poll(struct flow *flow, int result, uint64_t now_ticks)
+{
+	struct failure *failure = first_failure(flow, now_ticks);
+
+	if (failure) {
+		error_set_call(&failure->error, EIO, ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq",
+			       "a completion queue of %s cannot be read (the driver's answer is "
+			       "%d); see the kernel's log",
+			       assignment_local(flow->assignment)->device, result);
+	}
+	flow->errors++;
+	if (flow->state <= FLOW_CLOSING) {
+		flow_end(flow, END_ERROR, now_ticks);
+	}
+}
+
 void fault_wr_id(struct flow *flow, const struct ibv_wc *wc, uint64_t now_ticks)
 {
 	struct failure *failure = first_failure(flow, now_ticks);

@@ -14,8 +14,13 @@ void fault_completion(struct flow *flow, const struct ibv_wc *wc, uint64_t now_t
 /* A verb refused; number: positive errno. operation: enum operation_kind or -1. */
 void fault_call(struct flow *flow, const char *call, int number, size_t qp_index, int operation,
 		uint64_t now_ticks);
+/* ibv_poll_cq gave `result`, below 0. */
+void fault_poll(struct flow *flow, int result, uint64_t now_ticks);
 /* The device completed what was never posted. */
 void fault_wr_id(struct flow *flow, const struct ibv_wc *wc, uint64_t now_ticks);
-/* Nothing completed for run.stall_timeout although something is outstanding. */
+/*
+ * Nothing completed for run.stall_timeout although something is outstanding. Of the whole flow: a
+ * queue pair that stands still while others go on is found when those are done.
+ */
 void fault_stall(struct flow *flow, uint64_t now_ticks);
 void fault_deadline(struct flow *flow, uint64_t now_ticks);

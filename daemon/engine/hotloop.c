@@ -3,6 +3,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "engine/fault.h"
 #include "engine/stream.h"
 
 #define HOTLOOP_POLL 32
@@ -10,9 +11,9 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 /* Position up to which a queue pair may have posted now. */
-static inline uint64_t room_limit(const struct stream *stream, const struct stream_qp *qp)
+static inline uint64_t room_limit(const struct stream_qp *qp)
 {
-	uint64_t limit = qp->completed + stream->depth;
+	uint64_t limit = qp->completed + qp->depth;
 
 	return limit < qp->batch_limit ? limit : qp->batch_limit;
 }
@@ -38,11 +39,10 @@ static inline void complete(struct stream *stream, const struct ibv_wc *wc, uint
 
 	const struct chain_slot *slot = &stream->chain.slots[wc->wr_id];
 	struct stream_qp *qp = &stream->qps[slot->qp_index];
-	uint64_t stamp = *slot->stamp;
 
-	if (likely(stamp >= flow->window.open_ticks)) {
+	if (likely(window_is_open(&flow->window))) {
 		histogram_add(slot->latency,
-			      clock_ticks_to_ns(&flow->window.scale, now_ticks - stamp));
+			      clock_ticks_to_ns(&flow->window.scale, now_ticks - *slot->stamp));
 	}
 	qp->completed += stream->signal_interval;
 	if (unlikely(qp->completed == qp->limit)) {
@@ -50,7 +50,8 @@ static inline void complete(struct stream *stream, const struct ibv_wc *wc, uint
 	}
 }
 
-/* What both loops do after posting. Returns how many completions there were. */
+/* What both loops do after posting. Returns how many completions there were, below 0 when the flow
+ * ended because they cannot be read. */
 static inline int poll_round(struct stream *stream, struct ibv_wc *wcs, uint64_t *ret_now_ticks)
 {
 	struct flow *flow = stream->flow;
@@ -59,7 +60,10 @@ static inline int poll_round(struct stream *stream, struct ibv_wc *wcs, uint64_t
 	flow->polls++;
 	if (count <= 0) {
 		flow->empty_polls++;
-		return 0;
+		if (unlikely(count < 0)) {
+			fault_poll(flow, count, clock_ticks());
+		}
+		return count;
 	}
 	*ret_now_ticks = clock_ticks();
 	flow->found_ticks = *ret_now_ticks;
@@ -81,7 +85,7 @@ static inline bool post_all(struct stream *stream, struct stream_qp *qp)
 	const struct chain_batch *next = qp->next;
 	uint64_t post_list = stream->post_list;
 	uint64_t most = qp->posted + FLOW_BURST_ROUNDS * post_list;
-	uint64_t limit = room_limit(stream, qp);
+	uint64_t limit = room_limit(qp);
 	uint64_t posted = qp->posted;
 	struct ibv_send_wr *bad = NULL;
 	int number = 0;
@@ -129,6 +133,9 @@ bool hotloop_one(struct flow *flow)
 				return has_found;
 			}
 		}
+		if (unlikely(count < 0)) {
+			break;
+		}
 		for (int i = 0; i < count; i++) {
 			complete(stream, &wcs[i], now_ticks);
 		}
@@ -142,14 +149,17 @@ bool hotloop_one(struct flow *flow)
 
 static inline void make_ready(struct stream *stream, struct stream_qp *qp)
 {
-	if (!qp->is_ready && qp->posted + stream->post_list <= room_limit(stream, qp)) {
+	if (!qp->is_ready && qp->posted + stream->post_list <= room_limit(qp)) {
 		qp->is_ready = true;
 		stream->ready[stream->ready_tail++ & stream->ready_mask] =
 			(uint32_t)(qp - stream->qps);
 	}
 }
 
-/* One batch of each queue pair that has room, round and round, for a bounded number of batches. */
+/*
+ * One batch of each queue pair that has room, round and round, for a bounded number of batches.
+ * Once a post failed all queue pairs are in ERR: nothing is posted to the others either.
+ */
 static inline bool post_in_turn(struct stream *stream)
 {
 	uint64_t left = FLOW_BURST_ROUNDS;
@@ -175,6 +185,9 @@ static inline bool post_in_turn(struct stream *stream)
 		make_ready(stream, qp);
 		if (unlikely(qp->posted >= qp->batch_limit)) {
 			stream_post_tail(stream, qp);
+			if (stream->flow->state > FLOW_CLOSING) {
+				return has_posted;
+			}
 		}
 	}
 	return has_posted;
@@ -203,6 +216,9 @@ bool hotloop_many(struct flow *flow)
 
 	if (unlikely(stream->has_short)) {
 		stream_post_short(stream);
+		if (flow->state > FLOW_CLOSING) {
+			return false;
+		}
 	}
 	for (unsigned round = 0; round < FLOW_BURST_ROUNDS; round++) {
 		bool has_posted = post_in_turn(stream);
@@ -215,6 +231,9 @@ bool hotloop_many(struct flow *flow)
 			if (++empty == FLOW_BURST_EMPTY) {
 				return has_found;
 			}
+		}
+		if (unlikely(count < 0)) {
+			break;
 		}
 		for (int i = 0; i < count; i++) {
 			complete(stream, &wcs[i], now_ticks);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "engine/placement.h"
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/text.h"
@@ -73,7 +72,6 @@ struct job *job_new(struct engine *engine, const struct assignment *assignment,
 	job->assignment = *assignment;
 	job->events = *events;
 	job->arg = arg;
-	job->cpu = -1;
 	job->failure = FAILURE_INIT;
 	list_init(&job->wait.link);
 	do {
@@ -104,8 +102,8 @@ static void run_prepare(struct setup_task *setup)
 	struct job_task *own = (struct job_task *)setup;
 	struct job *job = own->job;
 
-	own->error = placement_choose(&job->assignment, job->pool->sys_root, job->index, &job->cpu,
-				      &own->err);
+	own->error =
+		placement_choose(&job->assignment, job->pool->sys_root, &job->placement, &own->err);
 	if (own->error == 0) {
 		own->error = resources_new(&job->resources, job->device, &job->assignment,
 					   &job->steps, &own->err);
@@ -196,6 +194,7 @@ static void run_connect(struct setup_task *setup)
 	struct job_task *own = (struct job_task *)setup;
 	struct job *job = own->job;
 	uint64_t started_mono_ns;
+	char name[16];
 
 	own->error = resources_connect(job->resources, &job->assignment, &job->remote, &job->steps,
 				       &own->err);
@@ -206,21 +205,20 @@ static void run_connect(struct setup_task *setup)
 	own->error = traffic_new(&job->traffic, job->resources, &job->assignment, &job->remote,
 				 &own->err);
 	step_add(&job->steps, "build_traffic", clock_mono_ns() - started_mono_ns, 0);
+	/* Starting a thread takes its time, too: not on the loop. */
+	if (own->error == 0 && !traffic_is_passive(job->traffic)) {
+		snprintf(name, sizeof(name), "worker-%u", job->index);
+		own->error = worker_new(&job->worker, name, &job->placement, job->pool->reports,
+					job, &own->err);
+	}
 }
 
 static void done_connect(struct task *task)
 {
 	struct job_task *own = (struct job_task *)task;
 	struct job *job = own->job;
-	char name[16];
 
 	job->state = JOB_CONNECTED;
-	if (own->error == 0 && !job->is_lost && !job->is_releasing &&
-	    !traffic_is_passive(job->traffic)) {
-		snprintf(name, sizeof(name), "worker-%u", job->index);
-		own->error = worker_new(&job->worker, name, job->cpu, job->pool->reports, job,
-					&own->err);
-	}
 	if (goes_on(job, own)) {
 		job->events.connected(job->arg, job, &job->steps);
 	}

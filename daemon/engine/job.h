@@ -3,8 +3,9 @@
 
 /*
  * Jobs, as the engine's own files see them; everybody else uses engine/engine.h. A job is a state
- * machine over setup tasks and one worker; its resources belong to the setup thread while a task is
- * out, to the worker while it runs, and to nobody in between. Control thread, but for the tasks.
+ * machine over setup tasks and one worker; its resources and its worker belong to the setup thread
+ * while a task is out; the resources to the worker while that runs, and to nobody in between.
+ * Control thread, but for the tasks.
  */
 
 #include "engine/context.h"
@@ -70,7 +71,7 @@ struct job {
 	struct context *context; /* NULL before prepare */
 	struct context_wait wait;
 	struct device *device; /* held */
-	int cpu; /* for the worker, -1 = any */
+	struct placement placement; /* of the worker */
 	struct resources *resources;
 	struct traffic *traffic;
 	struct worker *worker; /* NULL for a passive responder */

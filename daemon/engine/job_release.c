@@ -4,10 +4,10 @@
 #include "util/clock.h"
 #include "util/memory.h"
 
-/* For a thread that was told to end before everything was destroyed. */
+/* How long a task waits for a thread that was told to end before everything was destroyed; then the
+ * next task does. */
 #define WORKER_END_NS 1000000000ull
 
-/* It has handed back what it had: its thread may end while the rest is destroyed. */
 static void dismiss_worker(struct job *job, uint64_t deadline_mono_ns)
 {
 	if (job->worker && worker_free(job->worker, deadline_mono_ns) == 0) {
@@ -15,12 +15,22 @@ static void dismiss_worker(struct job *job, uint64_t deadline_mono_ns)
 	}
 }
 
+static void run_dismiss(struct setup_task *setup)
+{
+	struct job *job = ((struct job_task *)setup)->job;
+
+	dismiss_worker(job, clock_mono_ns() + WORKER_END_NS);
+}
+
 static void run_destroy(struct setup_task *setup)
 {
 	struct job *job = ((struct job_task *)setup)->job;
 
+	/* It has handed back what it had: its thread may end while the rest is destroyed. */
+	dismiss_worker(job, 0);
 	traffic_free(take(job->traffic));
 	resources_free(take(job->resources), &job->steps);
+	run_dismiss(setup);
 }
 
 void job_release_now(struct job *job)
@@ -30,6 +40,7 @@ void job_release_now(struct job *job)
 	if (job->device) {
 		context_release(job->context);
 	}
+	placement_done(&job->placement);
 	list_remove(&job->link);
 	released(job->arg, job);
 	free(job);
@@ -41,8 +52,11 @@ static void done_destroy(struct task *task)
 	struct job *job = own->job;
 
 	free(own);
-	dismiss_worker(job, clock_mono_ns() + WORKER_END_NS);
-	job_release_now(job);
+	if (job->worker) {
+		job_submit(job, run_dismiss, done_destroy);
+	} else {
+		job_release_now(job);
+	}
 }
 
 /* In whatever state: the next step towards the end, if nothing is out that must come back first. */
@@ -63,7 +77,6 @@ void job_release_advance(struct job *job)
 		break;
 	}
 	job->state = JOB_DESTROYING;
-	dismiss_worker(job, clock_mono_ns());
 	if (job->device) {
 		job_submit(job, run_destroy, done_destroy);
 	} else {

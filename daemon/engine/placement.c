@@ -2,6 +2,8 @@
 #include "engine/placement.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "host/sysfs.h"
 #include "util/memory.h"
@@ -32,7 +34,14 @@ static void format_cpus(const int *cpus, unsigned count, struct text *out)
 	}
 }
 
-static int check_given(uint64_t affinity, int *ret_cpu, struct error *err)
+static void set(struct placement *placement, const int *cpus, unsigned count)
+{
+	placement->cpus = memory_new_array(count, sizeof(*cpus));
+	placement->count = count;
+	memcpy(placement->cpus, cpus, count * sizeof(*cpus));
+}
+
+static int choose_given(uint64_t affinity, struct placement *ret, struct error *err)
 {
 	_cleanup_free_ int *cpus = memory_new_array(MAX_CPUS, sizeof(*cpus));
 	_cleanup_text_ struct text list = TEXT_INIT;
@@ -41,7 +50,7 @@ static int check_given(uint64_t affinity, int *ret_cpu, struct error *err)
 	count = count < MAX_CPUS ? count : MAX_CPUS;
 	for (unsigned i = 0; i < count; i++) {
 		if ((uint64_t)cpus[i] == affinity) {
-			*ret_cpu = cpus[i];
+			set(ret, &cpus[i], 1);
 			return 0;
 		}
 	}
@@ -52,24 +61,71 @@ static int check_given(uint64_t affinity, int *ret_cpu, struct error *err)
 		(unsigned long long)affinity, count > 0 ? list.data : "none known");
 }
 
-int placement_choose(const struct assignment *assignment, const char *sys_root, unsigned index,
-		     int *ret_cpu, struct error *err)
+static bool contains(const int *cpus, unsigned count, int cpu)
 {
-	uint64_t affinity = assignment->workload.cpu.affinity;
-	int node;
-
-	if (affinity != SCHEMA_AUTO) {
-		return check_given(affinity, ret_cpu, err);
-	}
-	*ret_cpu = -1;
-	node = sysfs_numa_node(sys_root, assignment_local(assignment)->device);
-	if (node >= 0 && sysfs_node_count(sys_root) > 1) {
-		_cleanup_free_ int *cpus = memory_new_array(MAX_CPUS, sizeof(*cpus));
-		unsigned count = sysfs_node_cpus(sys_root, node, cpus, MAX_CPUS);
-
-		if (count > 0) {
-			*ret_cpu = cpus[index % (count < MAX_CPUS ? count : MAX_CPUS)];
+	for (unsigned i = 0; i < count; i++) {
+		if (cpus[i] == cpu) {
+			return true;
 		}
 	}
+	return false;
+}
+
+/* Takes the isolated ones away, unless nothing would be left: who gave us only such meant it. */
+static unsigned spare_isolated(const char *sys_root, int *cpus, unsigned count)
+{
+	_cleanup_free_ int *isolated = memory_new_array(MAX_CPUS, sizeof(*isolated));
+	unsigned isolated_count = sysfs_isolated_cpus(sys_root, isolated, MAX_CPUS);
+	unsigned kept = 0;
+
+	isolated_count = isolated_count < MAX_CPUS ? isolated_count : MAX_CPUS;
+	for (unsigned i = 0; i < count; i++) {
+		kept += !contains(isolated, isolated_count, cpus[i]);
+	}
+	if (kept == 0) {
+		return count;
+	}
+	kept = 0;
+	for (unsigned i = 0; i < count; i++) {
+		if (!contains(isolated, isolated_count, cpus[i])) {
+			cpus[kept++] = cpus[i];
+		}
+	}
+	return kept;
+}
+
+static void choose_near(const char *device, const char *sys_root, struct placement *ret)
+{
+	_cleanup_free_ int *cpus = memory_new_array(MAX_CPUS, sizeof(*cpus));
+	unsigned all = thread_cpus(cpus, MAX_CPUS);
+	int node = sysfs_numa_node(sys_root, device);
+	unsigned count = 0;
+
+	if (node >= 0 && sysfs_node_count(sys_root) > 1) {
+		count = sysfs_node_cpus(sys_root, node, cpus, MAX_CPUS);
+	}
+	/* A node of which we may use nothing: then it is far away in any case. */
+	count = count > 0 ? count : thread_cpus(cpus, MAX_CPUS);
+	count = spare_isolated(sys_root, cpus, count < MAX_CPUS ? count : MAX_CPUS);
+	if (count < all) {
+		set(ret, cpus, count);
+	}
+}
+
+int placement_choose(const struct assignment *assignment, const char *sys_root,
+		     struct placement *ret, struct error *err)
+{
+	uint64_t affinity = assignment->workload.cpu.affinity;
+
+	if (affinity != SCHEMA_AUTO) {
+		return choose_given(affinity, ret, err);
+	}
+	choose_near(assignment_local(assignment)->device, sys_root, ret);
 	return 0;
+}
+
+void placement_done(struct placement *placement)
+{
+	free(take(placement->cpus));
+	placement->count = 0;
 }

@@ -46,7 +46,9 @@ static inline void look_for_completion(struct pingpong *pingpong)
 	struct ibv_wc wc;
 	int count = ibv_poll_cq(pingpong->send_cq, 1, &wc);
 
-	if (count > 0) {
+	if (__builtin_expect(count < 0, 0)) {
+		fault_poll(pingpong->flow, count, clock_ticks());
+	} else if (count > 0) {
 		if (__builtin_expect(wc.status != IBV_WC_SUCCESS, 0)) {
 			fault_completion(pingpong->flow, &wc, clock_ticks());
 			return;
@@ -61,7 +63,9 @@ static inline void look_for_receive(struct pingpong *pingpong)
 	struct ibv_wc wc;
 	int count = ibv_poll_cq(pingpong->recv_cq, 1, &wc);
 
-	if (count > 0) {
+	if (__builtin_expect(count < 0, 0)) {
+		fault_poll(pingpong->flow, count, clock_ticks());
+	} else if (count > 0) {
 		int number;
 
 		if (__builtin_expect(wc.status != IBV_WC_SUCCESS, 0)) {
@@ -83,9 +87,9 @@ static inline void look_for_arrival(struct pingpong *pingpong)
 	const struct pingpong_class *class = pingpong->current;
 
 	if (class->kind == OPERATION_WRITE) {
-		if (*class->seen == (uint8_t)pingpong->iteration) {
-			/* What follows must not be read before it. */
-			__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		/* What follows must not be read before it. */
+		if (__atomic_load_n(class->seen, __ATOMIC_ACQUIRE) ==
+		    (uint8_t)pingpong->iteration) {
 			pingpong->wants_arrival = false;
 		}
 	} else {
@@ -93,13 +97,14 @@ static inline void look_for_arrival(struct pingpong *pingpong)
 	}
 }
 
-/* One look at all that is awaited; true when none of it is any more. */
+/* One look at all that is awaited; true when none of it is any more. After a failure the queue pair
+ * is in ERR: nothing is taken from it or given to it here. */
 static inline bool look(struct pingpong *pingpong)
 {
 	if (pingpong->wants_completion) {
 		look_for_completion(pingpong);
 	}
-	if (pingpong->wants_arrival) {
+	if (pingpong->wants_arrival && pingpong->flow->state <= FLOW_CLOSING) {
 		look_for_arrival(pingpong);
 	}
 	pingpong->flow->polls++;
@@ -154,7 +159,7 @@ static inline void add_sample(struct pingpong *pingpong, uint64_t now_ticks)
 	const struct pingpong_class *class = pingpong->current;
 	struct window *window = &pingpong->flow->window;
 
-	if (pingpong->stamp >= window->open_ticks) {
+	if (window_is_open(window)) {
 		uint64_t ns = clock_ticks_to_ns(&window->scale, now_ticks - pingpong->stamp);
 
 		histogram_add(&window->interval[class - pingpong->classes],
@@ -206,13 +211,14 @@ bool rally_initiate(struct flow *flow)
 		/* One reading is the end of this sample and the begin of the next. */
 		now_ticks = clock_ticks();
 		has_found = true;
-		bool is_quiet = now_ticks < flow->window.next_ticks;
+		bool is_quiet = flow->state == FLOW_RUNNING && now_ticks < flow->window.next_ticks;
 
 		if (!end_iteration(pingpong, now_ticks) || now_ticks >= until_ticks) {
 			break;
 		}
 		if (__builtin_expect(!is_quiet, 0)) {
-			now_ticks = clock_ticks(); /* cutting an interval is in no sample */
+			/* Cutting an interval or opening the window is in no sample. */
+			now_ticks = clock_ticks();
 		}
 	}
 	return has_found;

@@ -103,6 +103,10 @@ static bool responder_burst(struct flow *flow)
 		while ((count = ibv_poll_cq(flow->resources->recv_cq, RESPONDER_POLL, wcs)) <= 0) {
 			flow->polls++;
 			flow->empty_polls++;
+			if (count < 0) {
+				fault_poll(flow, count, clock_ticks());
+				return has_found;
+			}
 			if (++empty == FLOW_BURST_EMPTY) {
 				return has_found;
 			}

@@ -7,27 +7,20 @@
 
 #include "engine/fault.h"
 #include "engine/hotloop.h"
+#include "model/workload_queue.h"
 #include "util/memory.h"
 #include "util/units.h"
 
 #define DESCRIBED_QPS 4
 
-static size_t greatest_common_divisor(size_t a, size_t b)
-{
-	return b == 0 ? a : greatest_common_divisor(b, a % b);
-}
-
-/*
- * What may be outstanding must reach from a completed request to the next signalled one, in whole
- * batches: else nothing could be posted and nothing would complete.
+/* As scenarios and assignments are checked long before: what comes here otherwise is refused, too.
  */
-static int check_load(const struct stream *stream, const struct workload *workload,
-		      struct error *err)
+static int check_load(const struct workload *workload, struct error *err)
 {
 	uint64_t post_list = workload->workload.post_list;
 	uint64_t signal_interval = workload->workload.signal_interval;
 	uint64_t outstanding = workload->workload.load.outstanding;
-	uint64_t least;
+	uint64_t needed;
 
 	if (post_list < 1 || signal_interval < 1 || post_list > LIMIT_SEND_WR ||
 	    signal_interval > LIMIT_SEND_WR) {
@@ -38,21 +31,25 @@ static int check_load(const struct stream *stream, const struct workload *worklo
 			(unsigned long long)post_list, (unsigned long long)signal_interval,
 			LIMIT_SEND_WR);
 	}
-	least = signal_interval + post_list - greatest_common_divisor(signal_interval, post_list);
-	if (stream->depth < least) {
+	needed = workload_queue_depth_needed(workload);
+	if (workload_queue_depth_least(workload) < needed) {
 		return error_set(err, -EINVAL, ERROR_INPUT,
-				 "workload.load.outstanding %llu is %llu for each of %zu queue "
+				 "workload.load.outstanding %llu is %llu for each of %llu queue "
 				 "pairs; post_list %llu with signal_interval %llu needs %llu",
-				 (unsigned long long)outstanding, (unsigned long long)stream->depth,
-				 stream->qp_count, (unsigned long long)post_list,
-				 (unsigned long long)signal_interval, (unsigned long long)least);
+				 (unsigned long long)outstanding,
+				 (unsigned long long)workload_queue_depth_least(workload),
+				 (unsigned long long)workload->qp.num_qps,
+				 (unsigned long long)post_list, (unsigned long long)signal_interval,
+				 (unsigned long long)needed);
 	}
-	if (stream->depth > workload->qp.max_send_wr) {
+	if (workload_queue_depth_most(workload) > workload->qp.max_send_wr) {
 		return error_set(err, -EINVAL, ERROR_INPUT,
-				 "workload.load.outstanding %llu is %llu for each of %zu queue "
+				 "workload.load.outstanding %llu is %llu for each of %llu queue "
 				 "pairs, above qp.max_send_wr %llu",
-				 (unsigned long long)outstanding, (unsigned long long)stream->depth,
-				 stream->qp_count, (unsigned long long)workload->qp.max_send_wr);
+				 (unsigned long long)outstanding,
+				 (unsigned long long)workload_queue_depth_most(workload),
+				 (unsigned long long)workload->qp.num_qps,
+				 (unsigned long long)workload->qp.max_send_wr);
 	}
 	return 0;
 }
@@ -68,14 +65,13 @@ static int stream_prepare(struct flow *flow, struct error *err)
 	stream->flow = flow;
 	stream->cq = flow->resources->send_cq;
 	stream->qp_count = flow->resources->qp_count;
-	stream->depth = workload->workload.load.outstanding / stream->qp_count;
 	stream->post_list = workload->workload.post_list;
 	stream->signal_interval = workload->workload.signal_interval;
-	ret = check_load(stream, workload, err);
+	ret = check_load(workload, err);
 	if (ret < 0) {
 		return ret;
 	}
-	ret = chain_init(&stream->chain, flow, stream->depth, err);
+	ret = chain_init(&stream->chain, flow, err);
 	if (ret < 0) {
 		return ret;
 	}
@@ -89,6 +85,7 @@ static int stream_prepare(struct flow *flow, struct error *err)
 		struct stream_qp *qp = &stream->qps[i];
 
 		qp->qp = flow->resources->qps[i];
+		qp->depth = workload_queue_depth(workload, i);
 		qp->first = &stream->chain.batches[i * stream->chain.batch_count];
 		qp->end = qp->first + stream->chain.batch_count;
 	}
@@ -289,11 +286,11 @@ static int stream_operation(const struct flow *flow, uint64_t wr_id, size_t *ret
 		return flow->classes[slot->class_index].kind;
 	}
 	if ((wr_id & FLOW_WR_TAIL) && qp_index < stream->qp_count) {
+		/* Also before it is posted: a tail ends at the limit. */
+		uint64_t last = stream->qps[qp_index].limit - 1;
+
 		*ret_qp = qp_index;
-		return flow
-			->classes[chain_class(&stream->chain, qp_index,
-					      stream->qps[qp_index].posted - 1)]
-			.kind;
+		return flow->classes[chain_class(&stream->chain, qp_index, last)].kind;
 	}
 	return -1;
 }
@@ -322,8 +319,7 @@ static void complete_tail(struct stream *stream, struct stream_qp *qp, uint64_t 
 	struct flow *flow = stream->flow;
 	size_t qp_index = (size_t)(qp - stream->qps);
 
-	/* One that only closes was posted outside of the window. */
-	if (flow->state == FLOW_RUNNING && qp->tail_stamp >= flow->window.open_ticks) {
+	if (window_is_open(&flow->window)) {
 		uint32_t class_index = chain_class(&stream->chain, qp_index, qp->posted - 1);
 
 		histogram_add(&flow->window.interval[class_index],
@@ -382,7 +378,7 @@ void stream_post_tail(struct stream *stream, struct stream_qp *qp)
 	int number;
 
 	if (count == 0 || flow->state > FLOW_CLOSING || qp->posted < qp->batch_limit ||
-	    qp->posted + count > qp->completed + stream->depth) {
+	    qp->posted + count > qp->completed + qp->depth) {
 		return;
 	}
 	tail = chain_tail(&stream->chain, qp_index, qp->posted, count);

@@ -24,6 +24,7 @@ struct stream_qp {
 	const struct chain_batch *end;
 	uint64_t posted;
 	uint64_t completed;
+	uint64_t depth; /* what may be outstanding on it */
 	uint64_t batch_limit; /* whole batches are posted up to here; what is between it and limit
 				 is the tail */
 	uint64_t limit; /* STREAM_ENDLESS, or the position after its last request */
@@ -40,7 +41,6 @@ struct stream {
 	struct ibv_cq *cq;
 	struct stream_qp *qps;
 	size_t qp_count;
-	uint64_t depth; /* outstanding on one queue pair */
 	uint64_t post_list;
 	uint64_t signal_interval;
 	size_t unfinished; /* queue pairs that have not completed all up to their limit */

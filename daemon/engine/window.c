@@ -240,12 +240,6 @@ void window_totals(struct window *window, struct totals *ret)
 	ret->worker_cpu_ns = window->close_usage.cpu_ns - window->open_usage.cpu_ns;
 	ret->involuntary_switches =
 		window->close_usage.involuntary_switches - window->open_usage.involuntary_switches;
-	/* What started inside and completed later, while draining. */
-	for (size_t i = 0; i < window->class_count; i++) {
-		if (window->interval[i].count > 0) {
-			histogram_move(&window->latency[i], &window->interval[i]);
-		}
-	}
 	ret->interval_count = window->interval_count;
 	ret->intervals = take(window->intervals);
 }

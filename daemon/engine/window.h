@@ -2,10 +2,17 @@
 #pragma once
 
 /*
- * The measured part of a job's traffic, and its intervals. Warm-up counts by subtraction: counters
- * are never reset, the window remembers what they were when it opened. Latency is added to the
- * interval's histograms of each class; cutting an interval reads its percentiles and moves it into
- * the totals. Worker thread.
+ * The measured part of a job's traffic, and its intervals. An operation belongs to the window when
+ * its completion is found while the window is open, whenever it was posted: it is counted then, in
+ * operations and bytes, and its latency is added then, measured from its own post. What was under
+ * way when the window opened is in it, what was under way when it closed is not: a steady flow
+ * gains at one end what it loses at the other, and where every operation is signalled there are as
+ * many latencies as operations, in every interval and in all. (Iterations begin and end at rest:
+ * nothing is under way at either end.) What never completes is a stall or an error, not a latency.
+ *
+ * Warm-up counts by subtraction: counters are never reset, the window remembers what they were when
+ * it opened. Latency is added to the interval's histograms of each class; cutting an interval reads
+ * its percentiles and moves it into the totals. Worker thread.
  */
 
 #include <stdbool.h>
@@ -42,8 +49,7 @@ struct window {
 
 	int phase; /* enum sample_phase */
 	uint64_t started_ticks;
-	uint64_t open_ticks; /* CLOCK_NEVER before: a sample belongs to the window when it was
-				posted at or after it */
+	uint64_t open_ticks; /* CLOCK_NEVER before */
 	uint64_t close_ticks; /* CLOCK_NEVER before */
 	uint64_t cut_ticks; /* the running interval's begin */
 	uint64_t next_ticks; /* something is to be done by then */
@@ -79,9 +85,10 @@ void window_open(struct window *window, const struct window_counts *counts);
 /* Ends the running interval. Before the window is open: only tells progress. */
 void window_cut(struct window *window, const struct window_counts *counts, uint64_t now_ticks);
 void window_close(struct window *window, const struct window_counts *counts, uint64_t now_ticks);
+/* Whether what completes now counts. */
 static inline bool window_is_open(const struct window *window)
 {
-	return window->open_ticks != CLOCK_NEVER && window->close_ticks == CLOCK_NEVER;
+	return window->phase == PHASE_MEASURING;
 }
 
 /* Moves histograms and intervals out; window->latency stays for the caller to move by class. */

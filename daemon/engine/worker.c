@@ -174,11 +174,14 @@ static void destroy(struct worker *worker)
 	free(worker);
 }
 
-int worker_new(struct worker **ret_worker, const char *name, int cpu, struct mailbox *reports,
-	       void *owner, struct error *err)
+int worker_new(struct worker **ret_worker, const char *name, const struct placement *placement,
+	       struct mailbox *reports, void *owner, struct error *err)
 {
 	struct worker *worker = memory_new(sizeof(*worker));
-	struct thread_options options = { .name = name, .cpu = cpu };
+	struct thread_options options = { .name = name,
+					  .cpu = -1,
+					  .cpus = placement ? placement->cpus : NULL,
+					  .cpu_count = placement ? placement->count : 0 };
 	int ret;
 
 	worker->reports = reports;

@@ -3,12 +3,14 @@
 
 /*
  * A measuring worker: one thread for one job's traffic, busy-polling only while it measures.
- * Control thread: everything but the step.
+ * Control thread: everything but the step; worker_new and worker_free, which may block, on a setup
+ * thread, that has the worker before and after.
  */
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "engine/placement.h"
 #include "engine/traffic.h"
 #include "util/mailbox.h"
 
@@ -25,9 +27,9 @@ struct worker_report {
 struct worker;
 
 /* reports: where worker_report messages go; the reader gives them back with worker_report_free.
- * cpu: -1 = not pinned. Starts the thread; it waits. */
-int worker_new(struct worker **ret, const char *name, int cpu, struct mailbox *reports, void *owner,
-	       struct error *err);
+ * placement: NULL = any CPU. Starts the thread; it waits. */
+int worker_new(struct worker **ret, const char *name, const struct placement *placement,
+	       struct mailbox *reports, void *owner, struct error *err);
 /* Hands the traffic over; STARTED follows once it posted (or is ready), then PROGRESS, then
  * FINISHED exactly once. */
 void worker_start(struct worker *worker, struct traffic *traffic);
@@ -35,7 +37,10 @@ void worker_start(struct worker *worker, struct traffic *traffic);
 void worker_stop(struct worker *worker);
 /* Grows while the worker makes steps: the watchdog compares. */
 uint64_t worker_progress(const struct worker *worker);
-/* After FINISHED (or if never started): ends the thread. -ETIMEDOUT leaves it. */
+/*
+ * After FINISHED was read (or if never started): ends the thread. -ETIMEDOUT leaves it to be asked
+ * again; with a deadline of 0 it is told to end and not waited for.
+ */
 int worker_free(struct worker *worker, uint64_t deadline_mono_ns);
 /*
  * Gives a report back (totals already taken or done): its buffer is used again. worker: whose it

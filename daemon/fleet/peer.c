@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "util/clock.h"
@@ -15,6 +16,8 @@
 #define BACKOFF_FIRST_NS SECOND_NS
 #define BACKOFF_MAX_NS (30 * SECOND_NS)
 #define BACKOFF_DOUBLINGS 5 /* by then it is above the maximum */
+#define STARTED_MAX 64 /* a peer that never releases fills no memory */
+#define HURRY_APART_NS (5 * SECOND_NS) /* attempts that somebody asked for */
 #define STEADY_NS (10 * SECOND_NS) /* a session that lived so long makes the backoff start anew */
 
 const char *const peer_state_names[] = { "connecting", "up", "down", NULL };
@@ -26,11 +29,14 @@ struct peer {
 	struct session *session; /* NULL while down */
 	sd_event_source *timer; /* the next attempt */
 	unsigned attempt; /* since it was steady */
+	uint64_t tried_mono_ns; /* the last attempt began; 0: none did */
+	char host[NET_NUMERIC_SIZE]; /* as peer_status.host */
 	struct error last_error;
 	struct error refusal; /* why we close the session ourselves */
 	int64_t since_real_ns;
 	uint64_t up_mono_ns;
 	struct inventory *inventory; /* told by a session that is gone */
+	json_t *started; /* jobs there that were not yet released, each by its key */
 };
 
 /* Full jitter would let a fleet's retries bunch by chance; a hash of who to whom spreads them,
@@ -75,6 +81,7 @@ static void on_opened(void *arg, struct session *session)
 			  "%s (%s): the daemon there calls its node \"%s\"; make peers[].name and "
 			  "daemon.node_name agree, or correct the address",
 			  peer->settings.name, peer->settings.address, name);
+		error_number(&peer->refusal, EINVAL);
 		text_copy(peer->refusal.call, sizeof(peer->refusal.call), "hello");
 		peer->refusal.stage = STAGE_DISCOVER;
 		session_close(session, "the address is configured for a node of another name");
@@ -82,9 +89,41 @@ static void on_opened(void *arg, struct session *session)
 	}
 	free(take(peer->inventory));
 	peer->up_mono_ns = clock_mono_ns();
+	text_copy(peer->host, sizeof(peer->host), session_peer_host(session));
 	peer->last_error = ERROR_INIT;
 	set_state(peer, PEER_UP);
 	tell_changed(peer);
+}
+
+/* What names a job in each of its messages (api/control-protocol.md). */
+static void job_key(const json_t *message, char *ret_key, size_t size)
+{
+	const char *run = json_string_value(json_object_get(message, "run"));
+	const char *role = json_string_value(json_object_get(message, "role"));
+
+	snprintf(ret_key, size, "%.40s %lld %.20s", run ? run : "",
+		 json_integer_value(json_object_get(message, "pair")), role ? role : "");
+}
+
+/* Only a peer that runs a job of ours may send frames as large as totals can be. */
+static void note_started(struct peer *peer, const json_t *message)
+{
+	char key[96];
+
+	job_key(message, key, sizeof(key));
+	if (json_object_size(peer->started) < STARTED_MAX) {
+		json_set_bool(peer->started, key, true);
+	}
+	session_expect_totals(peer->session, true);
+}
+
+static void note_released(struct peer *peer, const json_t *message)
+{
+	char key[96];
+
+	job_key(message, key, sizeof(key));
+	json_object_del(peer->started, key);
+	session_expect_totals(peer->session, json_object_size(peer->started) > 0);
 }
 
 static void on_message(void *arg, struct session *session, const char *kind, const json_t *message)
@@ -92,6 +131,9 @@ static void on_message(void *arg, struct session *session, const char *kind, con
 	struct peer *peer = arg;
 
 	if (peer->state == PEER_UP) {
+		if (strcmp(kind, "released") == 0) {
+			note_released(peer, message);
+		}
 		peer->context->events->message(peer->context->arg, peer->settings.name, kind,
 					       message);
 	}
@@ -120,6 +162,7 @@ static void on_closed(void *arg, struct session *session, const struct error *wh
 		}
 	}
 	peer->session = NULL;
+	json_object_clear(peer->started);
 	set_state(peer, PEER_DOWN);
 	try_after(peer, backoff_ns(peer));
 	peer->attempt++;
@@ -150,11 +193,24 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 		tell_changed(peer);
 		return 0;
 	}
-	peer->session = session_connect(peer->context->event, host, port, peer->context->identity,
-					&session_events, peer);
+	peer->tried_mono_ns = clock_mono_ns();
+	peer->session = session_connect(peer->context->event, peer->context->pool, host, port,
+					peer->context->identity, &session_events, peer);
 	set_state(peer, PEER_CONNECTING);
 	tell_changed(peer);
 	return 0;
+}
+
+/* Where the configuration already says it. */
+static void note_number(struct peer *peer)
+{
+	char host[NET_ADDRESS_SIZE];
+	uint16_t port;
+
+	if (net_split(peer->settings.address, SESSION_PORT, host, &port, NULL) == 0 &&
+	    net_is_numeric(host)) {
+		text_copy(peer->host, sizeof(peer->host), host);
+	}
 }
 
 struct peer *peer_new(const struct peer_context *context, const struct peer_settings *settings,
@@ -168,7 +224,9 @@ struct peer *peer_new(const struct peer_context *context, const struct peer_sett
 	(void)ret;
 	sd_event_source_set_enabled(peer->timer, SD_EVENT_OFF);
 	peer->context = context;
+	peer->started = json_object();
 	peer->settings = *settings;
+	note_number(peer);
 	set_state(peer, PEER_DOWN);
 	error_set(&peer->last_error, -ENOTCONN, ERROR_PEER, "%s: not tried yet", settings->name);
 	try_after(peer, delay_ns);
@@ -185,6 +243,7 @@ void peer_free(struct peer *peer, const char *reason)
 		session_free(peer->session);
 	}
 	sd_event_source_disable_unref(peer->timer);
+	json_decref(peer->started);
 	free(peer->inventory);
 	free(peer);
 }
@@ -205,6 +264,7 @@ void peer_status(const struct peer *peer, struct peer_status *ret)
 
 	*ret = (struct peer_status){
 		.settings = &peer->settings,
+		.host = peer->host,
 		.state = peer->state,
 		.inventory = session ? session_peer_inventory(session) : peer->inventory,
 		.last_error = peer->last_error,
@@ -219,9 +279,14 @@ void peer_status(const struct peer *peer, struct peer_status *ret)
 
 bool peer_send(struct peer *peer, json_t *message)
 {
+	const char *kind = json_string_value(json_object_get(message, "kind"));
+
 	if (peer->state != PEER_UP) {
 		json_decref(message);
 		return false;
+	}
+	if (strcmp(kind ? kind : "", "start") == 0) {
+		note_started(peer, message);
 	}
 	return session_send(peer->session, message);
 }
@@ -233,9 +298,20 @@ void peer_send_inventory(struct peer *peer)
 	}
 }
 
-void peer_hurry(struct peer *peer)
+void peer_hurry(struct peer *peer, uint64_t delay_ns)
 {
-	if (peer->state == PEER_DOWN) {
-		try_after(peer, 0);
+	uint64_t now_mono_ns = clock_mono_ns();
+	uint64_t when_mono_ns = now_mono_ns + delay_ns;
+	uint64_t planned_us = 0;
+
+	if (peer->state != PEER_DOWN) {
+		return;
+	}
+	if (peer->tried_mono_ns && when_mono_ns < peer->tried_mono_ns + HURRY_APART_NS) {
+		when_mono_ns = peer->tried_mono_ns + HURRY_APART_NS;
+	}
+	sd_event_source_get_time(peer->timer, &planned_us);
+	if (when_mono_ns / 1000 < planned_us) {
+		try_after(peer, when_mono_ns - now_mono_ns);
 	}
 }

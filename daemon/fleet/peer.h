@@ -13,6 +13,7 @@ struct peer;
 /* What all peers of one table share; borrowed. */
 struct peer_context {
 	sd_event *event;
+	struct net_resolve_pool *pool;
 	const struct session_identity *identity;
 	const struct peers_events *events;
 	void *arg;
@@ -30,4 +31,5 @@ void peer_status(const struct peer *peer, struct peer_status *ret);
 /* Takes the message. */
 bool peer_send(struct peer *peer, json_t *message);
 void peer_send_inventory(struct peer *peer);
-void peer_hurry(struct peer *peer);
+/* As peers_hurry, not before delay_ns. */
+void peer_hurry(struct peer *peer, uint64_t delay_ns);

@@ -26,6 +26,7 @@ struct peers *peers_new(sd_event *event, const struct session_identity *identity
 
 	peers->context = (struct peer_context){
 		.event = sd_event_ref(event),
+		.pool = net_resolve_pool_new(),
 		.identity = identity,
 		.events = events,
 		.arg = arg,
@@ -42,6 +43,7 @@ void peers_free(struct peers *peers)
 		peer_free(peers->items[i], "this daemon is stopping");
 	}
 	free(peers->items);
+	net_resolve_pool_free(peers->context.pool);
 	sd_event_unref(peers->context.event);
 	free(peers);
 }
@@ -168,6 +170,6 @@ void peers_hurry(struct peers *peers, const char *name)
 	struct peer *peer = find(peers, name);
 
 	if (peer) {
-		peer_hurry(peer);
+		peer_hurry(peer, first_delay_ns(peers, name, peers->count));
 	}
 }

@@ -17,6 +17,9 @@ extern const char *const peer_state_names[];
 
 struct peer_status {
 	const struct peer_settings *settings;
+	const char *host; /* its numeric address: as configured, or where its name led when it was
+			     last up;
+			     "" when not known */
 	enum peer_state state;
 	const struct inventory *inventory; /* last known, NULL if never; valid until the loop's next
 					      turn */
@@ -53,5 +56,7 @@ void peers_status(const struct peers *peers, size_t index, struct peer_status *r
 int peers_find(const struct peers *peers, const char *name, struct peer_status *ret);
 /* Takes the message. False when there is no open session. */
 bool peers_send(struct peers *peers, const char *name, json_t *message);
-/* Tries at once instead of waiting for the backoff's end. */
+/* Tries soon instead of waiting for the backoff's end: at once, in a large fleet within seconds,
+ * and 5 s after the last attempt at the earliest, so that who asks for each of a thousand dead
+ * peers again and again makes no storm. */
 void peers_hurry(struct peers *peers, const char *name);

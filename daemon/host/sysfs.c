@@ -232,7 +232,8 @@ static void add_cpu(void *arg, unsigned number)
 	}
 }
 
-unsigned sysfs_node_cpus(const char *root, int node, int *cpus, unsigned max)
+/* Those of a list that this process may use. */
+static unsigned usable_of(const char *list, int *cpus, unsigned max)
 {
 	_cleanup_free_ int *usable = memory_new_array(MAX_CPUS, sizeof(*usable));
 	unsigned usable_count = thread_cpus(usable, MAX_CPUS);
@@ -242,13 +243,29 @@ unsigned sysfs_node_cpus(const char *root, int node, int *cpus, unsigned max)
 		.cpus = cpus,
 		.max = max,
 	};
+
+	each_of_list(list, add_cpu, &choice);
+	return choice.count;
+}
+
+unsigned sysfs_node_cpus(const char *root, int node, int *cpus, unsigned max)
+{
 	char list[4096];
 
-	if (node >= 0 && read_line(list, sizeof(list), "%s/sys/devices/system/node/node%d/cpulist",
+	if (node < 0 || !read_line(list, sizeof(list), "%s/sys/devices/system/node/node%d/cpulist",
 				   root, node)) {
-		each_of_list(list, add_cpu, &choice);
+		return 0;
 	}
-	return choice.count;
+	return usable_of(list, cpus, max);
+}
+
+unsigned sysfs_isolated_cpus(const char *root, int *cpus, unsigned max)
+{
+	char list[4096];
+
+	return read_line(list, sizeof(list), "%s/sys/devices/system/cpu/isolated", root)
+		       ? usable_of(list, cpus, max)
+		       : 0;
 }
 
 void sysfs_boot_id(const char *root, char *ret)

@@ -24,6 +24,9 @@ int sysfs_numa_node(const char *root, const char *device);
 unsigned sysfs_node_count(const char *root);
 /* CPUs of a NUMA node that this process may use; returns how many, fills up to max. */
 unsigned sysfs_node_cpus(const char *root, int node, int *cpus, unsigned max);
+/* CPUs that the kernel keeps out of its balancing (isolcpus, isolated partitions), of those that
+ * this process may use; returns how many, fills up to max. */
+unsigned sysfs_isolated_cpus(const char *root, int *cpus, unsigned max);
 /* The node's boot id into ret (37 bytes); "" when unknown. */
 void sysfs_boot_id(const char *root, char *ret);
 

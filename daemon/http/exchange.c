@@ -10,6 +10,10 @@
 
 #include "util/memory.h"
 
+/* What bodies that are made while they are sent may take of a turn of the loop, all together. */
+#define TURN_NS 300000u
+#define BLOCK_BYTES (16u << 10)
+
 static enum request_origin origin_of(struct MHD_Connection *connection, bool is_admin)
 {
 	const union MHD_ConnectionInfo *info =
@@ -94,24 +98,91 @@ static void add(struct MHD_Response *answer, const char *name, const char *value
 	}
 }
 
-enum MHD_Result exchange_send(struct exchange *exchange)
+/* A body that is made while it is sent. */
+struct body {
+	struct text text;
+	size_t sent_bytes; /* of the text */
+	struct pieces *pieces; /* NULL: the text is the end */
+	unsigned *streams;
+};
+
+static ssize_t read_body(void *arg, uint64_t position, char *buffer, size_t size)
+{
+	struct body *body = arg;
+	size_t count;
+
+	if (body->sent_bytes == body->text.length && body->pieces) {
+		text_reset(&body->text);
+		body->sent_bytes = 0;
+		/* All who are served in one turn share its time. */
+		pieces_fill(&body->pieces, &body->text, size, TURN_NS / *body->streams);
+	}
+	count = body->text.length - body->sent_bytes;
+	if (count == 0) {
+		return body->pieces ? 0 : MHD_CONTENT_READER_END_OF_STREAM;
+	}
+	count = count < size ? count : size;
+	memcpy(buffer, body->text.data + body->sent_bytes, count);
+	body->sent_bytes += count;
+	return (ssize_t)count;
+}
+
+static void free_body(void *arg)
+{
+	struct body *body = arg;
+
+	(*body->streams)--;
+	pieces_free(body->pieces);
+	text_done(&body->text);
+	free(body);
+}
+
+/* NULL: no memory. */
+static struct MHD_Response *make_answer(struct response *response, unsigned *streams)
+{
+	struct MHD_Response *answer;
+	struct body *body;
+
+	if (!response->pieces) {
+		answer = MHD_create_response_from_buffer(response->body.length, response->body.data,
+							 MHD_RESPMEM_MUST_FREE);
+		if (answer) {
+			response->body = TEXT_INIT; /* the buffer goes over to the answer */
+		}
+		return answer;
+	}
+	body = memory_new(sizeof(*body));
+	*body = (struct body){ .text = response->body,
+			       .pieces = take(response->pieces),
+			       .streams = streams };
+	response->body = TEXT_INIT;
+	(*streams)++;
+	answer = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_body, body,
+						   free_body);
+	if (!answer) {
+		free_body(body);
+	}
+	return answer;
+}
+
+enum MHD_Result exchange_send(struct exchange *exchange, unsigned *streams)
 {
 	static const char policy[] =
 		"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
 		"frame-ancestors 'none'";
 	struct response *response = &exchange->response;
-	size_t length = response->body.length;
-	struct MHD_Response *answer;
+	bool is_in_pieces = response->pieces != NULL;
+	struct MHD_Response *answer = make_answer(response, streams);
 	enum MHD_Result result;
 	char number[16];
 
-	/* The buffer goes over to the answer. */
-	answer =
-		MHD_create_response_from_buffer(length, response->body.data, MHD_RESPMEM_MUST_FREE);
 	if (!answer) {
 		return MHD_NO;
 	}
-	response->body = TEXT_INIT;
+	if (is_in_pieces && strcmp(exchange->request.method, "HEAD") == 0) {
+		/* libmicrohttpd 0.9.75 ends the body that a HEAD has not: "0", a chunk. */
+		MHD_set_response_options(answer, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
+	}
 	add(answer, MHD_HTTP_HEADER_CONTENT_TYPE, response->content_type);
 	add(answer, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	add(answer, "X-Content-Type-Options", "nosniff");

@@ -39,5 +39,6 @@ struct exchange *exchange_new(struct MHD_Connection *connection, struct client *
 void exchange_free(struct exchange *exchange);
 /* Before any body is read. False: the refusal is in the response. */
 bool exchange_check_head(struct exchange *exchange, const char *method, const char *version);
-/* Queues the response, whose body it takes. */
-enum MHD_Result exchange_send(struct exchange *exchange);
+/* Queues the response, whose body it takes. streams: how many bodies of the listener are made while
+ * they are sent; outlives the connection. */
+enum MHD_Result exchange_send(struct exchange *exchange, unsigned *streams);

@@ -29,6 +29,7 @@ struct listener {
 	sd_event_source *deadline;
 	struct list clients;
 	bool has_closed; /* a connection, in this run */
+	unsigned streams; /* bodies that are made while they are sent */
 };
 
 /* One connection. */
@@ -192,7 +193,7 @@ static void *begin_exchange(void *arg, const char *target, struct MHD_Connection
 static enum MHD_Result answer(struct listener *listener, struct exchange *exchange)
 {
 	set_deadline(exchange->client, listener->options.answer_timeout_ns);
-	return exchange_send(exchange);
+	return exchange_send(exchange, &listener->streams);
 }
 
 static enum MHD_Result handle(struct listener *listener, struct exchange *exchange)
@@ -293,6 +294,7 @@ void listener_answer(struct exchange *exchange, struct response *response)
 	exchange->response = *response;
 	exchange->response.must_close = must_close;
 	response->body = TEXT_INIT;
+	response->pieces = NULL;
 	if (exchange->state == EXCHANGE_WAITING) {
 		MHD_resume_connection(exchange->connection);
 		arm(listener->turn, clock_mono_ns());

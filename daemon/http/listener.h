@@ -18,7 +18,8 @@
 struct listener;
 struct exchange; /* one request and its answer */
 
-/* Fills *ret and returns true, or false: listener_answer will come, also from within. */
+/* Fills *ret and returns true, or false: listener_answer will come, also from within; until then,
+ * or until gone, the request stays as it is. */
 typedef bool (*listener_handle_fn)(void *arg, struct exchange *exchange,
 				   const struct request *request, struct response *ret);
 

@@ -305,19 +305,27 @@ static void observe_measurement(struct metrics *metrics, struct scenario_series 
 	}
 }
 
-void metrics_observe(struct metrics *metrics, const struct run *run)
+bool metrics_observe_piece(struct metrics *metrics, const struct run *run, size_t from,
+			   size_t count)
 {
 	struct scenario_series *scenario = add_scenario(metrics, run->scenario->name);
 	_cleanup_free_ struct class_totals *sum = memory_new(sizeof(*sum));
+	size_t left = run->measurement_count - from;
 
-	metrics->runs++;
+	metrics->runs += from == 0;
 	if (!scenario) {
-		return;
+		return false;
 	}
-	scenario->verdicts[run->verdict]++;
-	for (size_t i = 0; i < run->measurement_count; i++) {
-		observe_measurement(metrics, scenario, run, run->measurements[i], sum);
+	scenario->verdicts[run->verdict] += from == 0;
+	for (size_t i = 0; i < left && i < count; i++) {
+		observe_measurement(metrics, scenario, run, run->measurements[from + i], sum);
 	}
+	return left > count;
+}
+
+void metrics_observe(struct metrics *metrics, const struct run *run)
+{
+	metrics_observe_piece(metrics, run, 0, SIZE_MAX);
 }
 
 void metrics_count_request(struct metrics *metrics, const char *route, unsigned status)
@@ -368,20 +376,20 @@ static json_t *write_last_operations(const struct pair_series *pair)
 	return list;
 }
 
-json_t *metrics_last(const struct metrics *metrics)
+json_t *metrics_last_at(const struct metrics *metrics, size_t index)
 {
-	json_t *list = json_array();
+	const struct pair_series *pair;
+	json_t *object;
 
-	for (size_t i = 0; i < metrics->pair_count; i++) {
-		const struct pair_series *pair = &metrics->pairs[i];
-		json_t *object = json_object();
-
-		json_set_string(object, "scenario", pair->scenario);
-		json_set_string(object, "peer", pair->peer);
-		json_set_string(object, "verdict", verdict_names[pair->verdict]);
-		json_set_time(object, "ended_at", pair->ended_real_ns);
-		json_set_take(object, "operations", write_last_operations(pair));
-		json_array_append_new(list, object);
+	if (index >= metrics->pair_count) {
+		return NULL;
 	}
-	return list;
+	pair = &metrics->pairs[index];
+	object = json_object();
+	json_set_string(object, "scenario", pair->scenario);
+	json_set_string(object, "peer", pair->peer);
+	json_set_string(object, "verdict", verdict_names[pair->verdict]);
+	json_set_time(object, "ended_at", pair->ended_real_ns);
+	json_set_take(object, "operations", write_last_operations(pair));
+	return object;
 }

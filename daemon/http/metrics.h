@@ -12,12 +12,14 @@
 #include <stdint.h>
 
 #include "config/config.h"
+#include "http/pieces.h"
 #include "model/run.h"
 #include "util/json.h"
 #include "util/text.h"
 
 #define METRICS_SERIES_BUDGET 2000
 #define METRICS_PORTS 32
+#define METRICS_REFUSALS 16
 
 struct metrics;
 
@@ -27,6 +29,11 @@ struct metrics_port {
 	unsigned port_num;
 	enum port_state state;
 	uint64_t link_rate_bps;
+};
+
+struct metrics_refusal {
+	const char *reason;
+	uint64_t count; /* since the start */
 };
 
 struct metrics_gauges {
@@ -41,6 +48,8 @@ struct metrics_gauges {
 	uint64_t peers_connecting;
 	uint64_t peers_down;
 	uint64_t control_sessions; /* open, in both directions */
+	size_t control_refused_count;
+	struct metrics_refusal control_refused[METRICS_REFUSALS]; /* connections */
 	uint64_t jobs_active; /* ours, for runs of any node */
 	uint64_t pinned_bytes; /* registered by them */
 	size_t port_count;
@@ -55,12 +64,22 @@ void metrics_free(struct metrics *metrics);
 void metrics_configure(struct metrics *metrics, const struct config *config);
 /* A run that is done and judged. */
 void metrics_observe(struct metrics *metrics, const struct run *run);
-/* The last run with each peer, as people read it: an array of {scenario, peer, verdict, ended_at,
- * operations: [{operation, bandwidth_bps, ...}]}. */
-json_t *metrics_last(const struct metrics *metrics);
+/* The same a piece at a time, for runs of thousands of pairs: the run itself when `from` is 0, and
+ * at most `count` of its measurements from there on. True when there are more. Not two runs at
+ * once. */
+bool metrics_observe_piece(struct metrics *metrics, const struct run *run, size_t from,
+			   size_t count);
+/* The last run with each peer, as people read it, by index from 0: {scenario, peer, verdict,
+ * ended_at, operations: [{operation, bandwidth_bps, ...}]}. NULL: there are not so many. New
+ * reference. */
+json_t *metrics_last_at(const struct metrics *metrics, size_t index);
 /* One answered request; route: of the table, or "other". */
 void metrics_count_request(struct metrics *metrics, const char *route, unsigned status);
-/* Everything, text format 0.0.4. */
+/* Everything, text format 0.0.4, in pieces: a scrape of all series takes longer than the loop
+ * should be held. The gauges as they are now, the rest as each piece finds it. Borrows the metrics.
+ */
+struct pieces *metrics_write_pieces(struct metrics *metrics, const struct metrics_gauges *gauges);
+/* The same in one. */
 void metrics_write(struct metrics *metrics, const struct metrics_gauges *gauges, struct text *out);
-/* Series that the last metrics_write wrote. */
+/* Series of the last answer that was written whole. */
 size_t metrics_series(const struct metrics *metrics);

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "http/exposition.h"
 #include "http/metrics_store.h"
 #include "http/process.h"
+#include "util/memory.h"
 
-/* The one function of this file is declared in http/metrics.h. */
+/* The functions of this file are declared in http/metrics.h. */
+
+#define PIECE_BYTES 4096u
 
 static void gauge(struct exposition *exposition, const char *name, uint64_t value, const char *help)
 {
@@ -44,6 +48,13 @@ static void write_daemon(struct exposition *exposition, const struct metrics_gau
 	exposition_u64(exposition, "", gauges->peers_down, EXPOSITION_LABELS("state", "down"));
 	gauge(exposition, "rdmatestd_control_sessions", gauges->control_sessions,
 	      "Open sessions with other daemons, in both directions.");
+	exposition_family(
+		exposition, "rdmatestd_control_refused_total", EXPOSITION_COUNTER,
+		"Connections to the control port that did not become a session, by reason.");
+	for (size_t i = 0; i < gauges->control_refused_count; i++) {
+		exposition_u64(exposition, "", gauges->control_refused[i].count,
+			       EXPOSITION_LABELS("reason", gauges->control_refused[i].reason));
+	}
 	gauge(exposition, "rdmatestd_jobs_active", gauges->jobs_active,
 	      "Jobs on this node's devices, for runs of any node.");
 	gauge(exposition, "rdmatestd_pinned_bytes", gauges->pinned_bytes,
@@ -74,169 +85,204 @@ static void write_ports(struct exposition *exposition, const struct metrics_gaug
 	}
 }
 
-static void write_runs(struct exposition *exposition, const struct metrics *metrics)
-{
-	exposition_family(exposition, "rdmatestd_runs_total", EXPOSITION_COUNTER,
-			  "Runs that this node coordinated, by verdict.");
-	for (size_t i = 0; i < metrics->scenario_count; i++) {
-		const struct scenario_series *scenario = &metrics->scenarios[i];
+/* --- by scenario --- */
 
-		for (int verdict = VERDICT_PASS; verdict < VERDICT_COUNT; verdict++) {
-			exposition_u64(exposition, "", scenario->verdicts[verdict],
-				       EXPOSITION_LABELS("scenario", scenario->name, "verdict",
-							 verdict_names[verdict]));
-		}
+static void write_verdicts(struct exposition *exposition, const struct scenario_series *scenario)
+{
+	for (int verdict = VERDICT_PASS; verdict < VERDICT_COUNT; verdict++) {
+		exposition_u64(exposition, "", scenario->verdicts[verdict],
+			       EXPOSITION_LABELS("scenario", scenario->name, "verdict",
+						 verdict_names[verdict]));
 	}
-	exposition_family(
-		exposition, "rdmatestd_operation_errors_total", EXPOSITION_COUNTER,
-		"Completions in error at the initiator, those flushed behind the first one not counted.");
-	for (size_t i = 0; i < metrics->scenario_count; i++) {
-		exposition_u64(exposition, "", metrics->scenarios[i].errors,
-			       EXPOSITION_LABELS("scenario", metrics->scenarios[i].name));
-	}
+}
+
+static void write_errors(struct exposition *exposition, const struct scenario_series *scenario)
+{
+	exposition_u64(exposition, "", scenario->errors,
+		       EXPOSITION_LABELS("scenario", scenario->name));
 }
 
 /* --- by scenario and operation --- */
 
-typedef void (*write_operation_fn)(struct exposition *exposition, const char *scenario,
-				   const char *operation, const struct operation_series *series);
-
-static void each_operation(struct exposition *exposition, const struct metrics *metrics,
-			   write_operation_fn write)
+static void write_count(struct exposition *exposition, const struct scenario_series *scenario,
+			int kind)
 {
-	for (size_t i = 0; i < metrics->scenario_count; i++) {
-		for (int kind = 0; kind < OPERATION_SUPPORTED; kind++) {
-			if (metrics->scenarios[i].operations[kind].is_kept) {
-				write(exposition, metrics->scenarios[i].name, operation_names[kind],
-				      &metrics->scenarios[i].operations[kind]);
-			}
-		}
-	}
+	exposition_u64(exposition, "", scenario->operations[kind].operations,
+		       EXPOSITION_LABELS("scenario", scenario->name, "operation",
+					 operation_names[kind]));
 }
 
-static void write_count(struct exposition *exposition, const char *scenario, const char *operation,
-			const struct operation_series *series)
+static void write_bytes(struct exposition *exposition, const struct scenario_series *scenario,
+			int kind)
 {
-	exposition_u64(exposition, "", series->operations,
-		       EXPOSITION_LABELS("scenario", scenario, "operation", operation));
+	exposition_u64(exposition, "", scenario->operations[kind].bytes,
+		       EXPOSITION_LABELS("scenario", scenario->name, "operation",
+					 operation_names[kind]));
 }
 
-static void write_bytes(struct exposition *exposition, const char *scenario, const char *operation,
-			const struct operation_series *series)
+static void write_latency(struct exposition *exposition, const struct scenario_series *scenario,
+			  int kind)
 {
-	exposition_u64(exposition, "", series->bytes,
-		       EXPOSITION_LABELS("scenario", scenario, "operation", operation));
-}
+	const struct operation_series *series = &scenario->operations[kind];
+	const char *operation = operation_names[kind];
 
-static void write_latency(struct exposition *exposition, const char *scenario,
-			  const char *operation, const struct operation_series *series)
-{
 	for (size_t i = 0; i < METRICS_STORE_BUCKETS; i++) {
 		exposition_u64(exposition, "_bucket", series->buckets[i],
-			       EXPOSITION_LABELS("scenario", scenario, "operation", operation, "le",
-						 metrics_store_buckets[i].le));
+			       EXPOSITION_LABELS("scenario", scenario->name, "operation", operation,
+						 "le", metrics_store_buckets[i].le));
 	}
 	exposition_u64(exposition, "_bucket", series->count,
-		       EXPOSITION_LABELS("scenario", scenario, "operation", operation, "le",
+		       EXPOSITION_LABELS("scenario", scenario->name, "operation", operation, "le",
 					 "+Inf"));
 	exposition_real(exposition, "_sum", (double)series->sum_ns / 1e9,
-			EXPOSITION_LABELS("scenario", scenario, "operation", operation));
+			EXPOSITION_LABELS("scenario", scenario->name, "operation", operation));
 	exposition_u64(exposition, "_count", series->count,
-		       EXPOSITION_LABELS("scenario", scenario, "operation", operation));
-}
-
-static void write_operations(struct exposition *exposition, const struct metrics *metrics)
-{
-	exposition_family(exposition, "rdmatestd_operations_total", EXPOSITION_COUNTER,
-			  "Operations completed in the measured windows of all runs.");
-	each_operation(exposition, metrics, write_count);
-	exposition_family(exposition, "rdmatestd_operation_bytes_total", EXPOSITION_COUNTER,
-			  "Payload of those operations.");
-	each_operation(exposition, metrics, write_bytes);
-	exposition_family(
-		exposition, "rdmatestd_latency_seconds", EXPOSITION_HISTOGRAM,
-		"Latency of operations over all runs: half of the round trip for a pingpong of write or send, else post to "
-		"completion.");
-	each_operation(exposition, metrics, write_latency);
+		       EXPOSITION_LABELS("scenario", scenario->name, "operation", operation));
 }
 
 /* --- by scenario and peer, of the last run --- */
 
-typedef void (*write_last_fn)(struct exposition *exposition, const struct pair_series *pair,
-			      const char *operation, const struct last_series *series);
-
-static void each_last(struct exposition *exposition, const struct metrics *metrics,
-		      write_last_fn write)
+static void write_verdict(struct exposition *exposition, const struct pair_series *pair)
 {
-	for (size_t i = 0; i < metrics->pair_count; i++) {
-		for (int kind = 0; kind < OPERATION_SUPPORTED; kind++) {
-			if (metrics->pairs[i].operations[kind].has_rates) {
-				write(exposition, &metrics->pairs[i], operation_names[kind],
-				      &metrics->pairs[i].operations[kind]);
-			}
-		}
-	}
+	exposition_u64(exposition, "", (uint64_t)pair->verdict,
+		       EXPOSITION_LABELS("scenario", pair->scenario, "peer", pair->peer));
 }
 
-static void write_bandwidth(struct exposition *exposition, const struct pair_series *pair,
-			    const char *operation, const struct last_series *series)
+static void write_end(struct exposition *exposition, const struct pair_series *pair)
 {
-	exposition_real(exposition, "", series->bandwidth_bytes_per_s,
-			EXPOSITION_LABELS("scenario", pair->scenario, "peer", pair->peer,
-					  "operation", operation));
+	exposition_seconds(exposition, "", pair->ended_real_ns,
+			   EXPOSITION_LABELS("scenario", pair->scenario, "peer", pair->peer));
 }
 
-static void write_rate(struct exposition *exposition, const struct pair_series *pair,
-		       const char *operation, const struct last_series *series)
+static void write_bandwidth(struct exposition *exposition, const struct pair_series *pair, int kind)
 {
-	exposition_real(exposition, "", series->operations_per_s,
+	exposition_real(exposition, "", pair->operations[kind].bandwidth_bytes_per_s,
 			EXPOSITION_LABELS("scenario", pair->scenario, "peer", pair->peer,
-					  "operation", operation));
+					  "operation", operation_names[kind]));
+}
+
+static void write_rate(struct exposition *exposition, const struct pair_series *pair, int kind)
+{
+	exposition_real(exposition, "", pair->operations[kind].operations_per_s,
+			EXPOSITION_LABELS("scenario", pair->scenario, "peer", pair->peer,
+					  "operation", operation_names[kind]));
 }
 
 static void write_percentiles(struct exposition *exposition, const struct pair_series *pair,
-			      const char *operation, const struct last_series *series)
+			      int kind)
 {
 	for (size_t i = 0; i < METRICS_STORE_PERCENTILES; i++) {
-		if (series->percentile_ns[i] > 0) {
+		uint64_t ns = pair->operations[kind].percentile_ns[i];
+
+		if (ns > 0) {
 			exposition_seconds(
-				exposition, "", (int64_t)series->percentile_ns[i],
+				exposition, "", (int64_t)ns,
 				EXPOSITION_LABELS("scenario", pair->scenario, "peer", pair->peer,
-						  "operation", operation, "percentile",
+						  "operation", operation_names[kind], "percentile",
 						  metrics_store_percentiles[i].percentile));
 		}
 	}
 }
 
-static void write_pairs(struct exposition *exposition, const struct metrics *metrics)
+/* --- the families that grow, each written with one of its functions --- */
+
+static const struct family {
+	const char *name;
+	enum exposition_type type;
+	void (*scenario)(struct exposition *exposition, const struct scenario_series *scenario);
+	void (*operation)(struct exposition *exposition, const struct scenario_series *scenario,
+			  int kind);
+	void (*pair)(struct exposition *exposition, const struct pair_series *pair);
+	void (*last)(struct exposition *exposition, const struct pair_series *pair, int kind);
+	const char *help;
+} families[] = {
+	{ .name = "rdmatestd_runs_total",
+	  .type = EXPOSITION_COUNTER,
+	  .scenario = write_verdicts,
+	  .help = "Runs that this node coordinated, by verdict." },
+	{ .name = "rdmatestd_operation_errors_total",
+	  .type = EXPOSITION_COUNTER,
+	  .scenario = write_errors,
+	  .help = "Completions in error at the initiator, those flushed behind the first one not counted." },
+	{ .name = "rdmatestd_operations_total",
+	  .type = EXPOSITION_COUNTER,
+	  .operation = write_count,
+	  .help = "Operations completed in the measured windows of all runs." },
+	{ .name = "rdmatestd_operation_bytes_total",
+	  .type = EXPOSITION_COUNTER,
+	  .operation = write_bytes,
+	  .help = "Payload of those operations." },
+	{ .name = "rdmatestd_latency_seconds",
+	  .type = EXPOSITION_HISTOGRAM,
+	  .operation = write_latency,
+	  .help = "Latency of operations over all runs: half of the round trip for a pingpong of write or send, else post to "
+		  "completion." },
+	{ .name = "rdmatestd_run_last_verdict",
+	  .type = EXPOSITION_GAUGE,
+	  .pair = write_verdict,
+	  .help = "Verdict of the last run with a peer: 1 pass, 2 degraded, 3 unsupported, 4 inconclusive, 5 error, 6 fail." },
+	{ .name = "rdmatestd_run_last_timestamp_seconds",
+	  .type = EXPOSITION_GAUGE,
+	  .pair = write_end,
+	  .help = "When that run ended, since 1970." },
+	{ .name = "rdmatestd_bandwidth_bytes_per_second",
+	  .type = EXPOSITION_GAUGE,
+	  .last = write_bandwidth,
+	  .help = "Payload per second in the last run with a peer; of several ports the slowest." },
+	{ .name = "rdmatestd_operations_per_second",
+	  .type = EXPOSITION_GAUGE,
+	  .last = write_rate,
+	  .help = "Operations per second in the last run with a peer; of several ports the slowest." },
+	{ .name = "rdmatestd_latency_percentile_seconds",
+	  .type = EXPOSITION_GAUGE,
+	  .last = write_percentiles,
+	  .help = "Latency in the last run with a peer; absent with too few samples; of several ports the slowest." },
+};
+
+#define FAMILIES (sizeof(families) / sizeof(families[0]))
+
+static void write_of_scenario(struct exposition *exposition, const struct family *family,
+			      const struct scenario_series *scenario)
 {
-	exposition_family(
-		exposition, "rdmatestd_run_last_verdict", EXPOSITION_GAUGE,
-		"Verdict of the last run with a peer: 1 pass, 2 degraded, 3 unsupported, 4 inconclusive, 5 error, 6 fail.");
-	for (size_t i = 0; i < metrics->pair_count; i++) {
-		exposition_u64(exposition, "", (uint64_t)metrics->pairs[i].verdict,
-			       EXPOSITION_LABELS("scenario", metrics->pairs[i].scenario, "peer",
-						 metrics->pairs[i].peer));
+	if (family->scenario) {
+		family->scenario(exposition, scenario);
 	}
-	exposition_family(exposition, "rdmatestd_run_last_timestamp_seconds", EXPOSITION_GAUGE,
-			  "When that run ended, since 1970.");
-	for (size_t i = 0; i < metrics->pair_count; i++) {
-		exposition_seconds(exposition, "", metrics->pairs[i].ended_real_ns,
-				   EXPOSITION_LABELS("scenario", metrics->pairs[i].scenario, "peer",
-						     metrics->pairs[i].peer));
+	for (int kind = 0; family->operation && kind < OPERATION_SUPPORTED; kind++) {
+		if (scenario->operations[kind].is_kept) {
+			family->operation(exposition, scenario, kind);
+		}
 	}
-	exposition_family(
-		exposition, "rdmatestd_bandwidth_bytes_per_second", EXPOSITION_GAUGE,
-		"Payload per second in the last run with a peer; of several ports the slowest.");
-	each_last(exposition, metrics, write_bandwidth);
-	exposition_family(
-		exposition, "rdmatestd_operations_per_second", EXPOSITION_GAUGE,
-		"Operations per second in the last run with a peer; of several ports the slowest.");
-	each_last(exposition, metrics, write_rate);
-	exposition_family(
-		exposition, "rdmatestd_latency_percentile_seconds", EXPOSITION_GAUGE,
-		"Latency in the last run with a peer; absent with too few samples; of several ports the slowest.");
-	each_last(exposition, metrics, write_percentiles);
+}
+
+static void write_of_pair(struct exposition *exposition, const struct family *family,
+			  const struct pair_series *pair)
+{
+	if (family->pair) {
+		family->pair(exposition, pair);
+	}
+	for (int kind = 0; family->last && kind < OPERATION_SUPPORTED; kind++) {
+		if (pair->operations[kind].has_rates) {
+			family->last(exposition, pair, kind);
+		}
+	}
+}
+
+/* The family's item with this index, from 0. False: there are not so many. */
+static bool write_item(struct exposition *exposition, const struct metrics *metrics,
+		       const struct family *family, size_t index)
+{
+	if (family->scenario || family->operation) {
+		if (index >= metrics->scenario_count) {
+			return false;
+		}
+		write_of_scenario(exposition, family, &metrics->scenarios[index]);
+	} else {
+		if (index >= metrics->pair_count) {
+			return false;
+		}
+		write_of_pair(exposition, family, &metrics->pairs[index]);
+	}
+	return true;
 }
 
 static void write_requests(struct exposition *exposition, const struct metrics *metrics)
@@ -253,23 +299,90 @@ static void write_requests(struct exposition *exposition, const struct metrics *
 	}
 }
 
+static void write_end_of_all(struct exposition *exposition, struct metrics *metrics)
+{
+	write_requests(exposition, metrics);
+	process_write(exposition, metrics->started_real_ns);
+	exposition_family(
+		exposition, "rdmatestd_metrics_series_dropped_total", EXPOSITION_COUNTER,
+		"Series left out, each time that they would have been new, since the budget was used up.");
+	exposition_u64(exposition, "", metrics->dropped, NULL);
+	exposition_family(exposition, "rdmatestd_metrics_series", EXPOSITION_GAUGE,
+			  "Series of this answer, itself included.");
+	exposition_u64(exposition, "", exposition->series + 1, NULL);
+	metrics->written = exposition->series;
+}
+
+/* --- in pieces --- */
+
+struct metrics_pieces {
+	struct pieces pieces;
+	struct metrics *metrics;
+	struct exposition exposition;
+	struct text begin; /* what the gauges came to */
+	size_t family; /* index of the one that is written */
+	size_t item; /* next one of it; what a reload moves forward meanwhile is left out */
+	bool is_begun; /* the family has its head */
+};
+
+static bool next_of_metrics(struct pieces *pieces, struct text *out)
+{
+	struct metrics_pieces *all = (struct metrics_pieces *)pieces;
+	size_t enough = out->length + PIECE_BYTES;
+
+	all->exposition.out = out;
+	if (all->begin.length > 0) {
+		text_add_bytes(out, all->begin.data, all->begin.length);
+		text_reset(&all->begin);
+	}
+	while (all->family < FAMILIES) {
+		const struct family *family = &families[all->family];
+
+		if (!all->is_begun) {
+			exposition_family(&all->exposition, family->name, family->type,
+					  family->help);
+			all->is_begun = true;
+		}
+		if (write_item(&all->exposition, all->metrics, family, all->item)) {
+			all->item++;
+		} else {
+			all->family++;
+			all->item = 0;
+			all->is_begun = false;
+		}
+		if (out->length >= enough) {
+			return true;
+		}
+	}
+	write_end_of_all(&all->exposition, all->metrics);
+	return false;
+}
+
+static void free_metrics_pieces(struct pieces *pieces)
+{
+	struct metrics_pieces *all = (struct metrics_pieces *)pieces;
+
+	text_done(&all->begin);
+	free(all);
+}
+
+struct pieces *metrics_write_pieces(struct metrics *metrics, const struct metrics_gauges *gauges)
+{
+	struct metrics_pieces *all = memory_new(sizeof(*all));
+
+	all->pieces = (struct pieces){ .next = next_of_metrics, .free = free_metrics_pieces };
+	all->metrics = metrics;
+	all->exposition.out = &all->begin;
+	write_daemon(&all->exposition, gauges);
+	write_ports(&all->exposition, gauges);
+	return &all->pieces;
+}
+
 void metrics_write(struct metrics *metrics, const struct metrics_gauges *gauges, struct text *out)
 {
-	struct exposition exposition = { .out = out };
+	struct pieces *pieces = metrics_write_pieces(metrics, gauges);
 
-	write_daemon(&exposition, gauges);
-	write_ports(&exposition, gauges);
-	write_runs(&exposition, metrics);
-	write_operations(&exposition, metrics);
-	write_pairs(&exposition, metrics);
-	write_requests(&exposition, metrics);
-	process_write(&exposition, metrics->started_real_ns);
-	exposition_family(
-		&exposition, "rdmatestd_metrics_series_dropped_total", EXPOSITION_COUNTER,
-		"Series left out, each time that they would have been new, since the budget was used up.");
-	exposition_u64(&exposition, "", metrics->dropped, NULL);
-	exposition_family(&exposition, "rdmatestd_metrics_series", EXPOSITION_GAUGE,
-			  "Series of this answer, itself included.");
-	exposition_u64(&exposition, "", exposition.series + 1, NULL);
-	metrics->written = exposition.series;
+	while (pieces) {
+		pieces_fill(&pieces, out, SIZE_MAX, UINT32_MAX);
+	}
 }

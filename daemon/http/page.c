@@ -8,7 +8,75 @@
 #include "http/asset.h"
 #include "http/html.h"
 #include "http/page_tables.h"
+#include "util/memory.h"
 #include "util/units.h"
+
+/* --- gathering --- */
+
+void page_done(struct page *page)
+{
+	json_decref(take(page->status));
+	json_decref(take(page->worst));
+	rows_done(&page->scenarios);
+	rows_done(&page->last);
+	rows_done(&page->runs);
+	rows_done(&page->peers);
+	rows_done(&page->ports);
+}
+
+/* Where a verdict stands among them; 0: pass, or none. */
+static size_t badness(const char *verdict)
+{
+	static const char *const order[] = { "degraded", "unsupported", "inconclusive", "error",
+					     "fail" };
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		if (strcmp(verdict, order[i]) == 0) {
+			return i + 1;
+		}
+	}
+	return 0;
+}
+
+void page_add_scenario(struct page *page, json_t *scenario)
+{
+	json_t *last = json_object_get(scenario, "last");
+	const char *verdict = html_word(last, "verdict");
+
+	page->scenarios_run += verdict[0] != '\0';
+	page->scenarios_bad += badness(verdict) > 0;
+	if (badness(verdict) > badness(html_word(page->worst, "verdict"))) {
+		json_decref(page->worst);
+		page->worst = json_incref(last);
+	}
+	rows_add(&page->scenarios, scenario, verdict);
+}
+
+void page_add_last(struct page *page, json_t *pair)
+{
+	rows_add(&page->last, pair, html_word(pair, "verdict"));
+}
+
+void page_add_run(struct page *page, json_t *run)
+{
+	rows_add(&page->runs, run, ""); /* in their order */
+}
+
+void page_add_peer(struct page *page, json_t *peer)
+{
+	rows_add(&page->peers, peer, html_word(peer, "state"));
+}
+
+void page_add_port(struct page *page, json_t *port)
+{
+	json_t *gids = json_object_get(port, "gids");
+
+	json_object_set_new(port, "gid_count", json_integer((json_int_t)json_array_size(gids)));
+	while (json_array_size(gids) > PAGE_TABLES_GIDS) {
+		json_array_remove(gids, json_array_size(gids) - 1);
+	}
+	rows_add(&page->ports, port, html_word(port, "state"));
+}
 
 /* --- the headline: what a person should know first --- */
 
@@ -25,43 +93,13 @@ static void add_headline(struct text *out, const char *mood, const char *first, 
 	text_add(out, "</section>");
 }
 
-/* The last run of the scenario that came off worst; NULL when all passed or none ran. */
-static const json_t *worst_last(const json_t *scenarios, size_t *ret_run, size_t *ret_bad)
-{
-	static const char *const order[] = { "pass",	     "degraded", "unsupported",
-					     "inconclusive", "error",	 "fail" };
-	const json_t *worst = NULL;
-	size_t worst_rank = 0;
-	const json_t *scenario;
-	size_t i;
-
-	*ret_run = 0;
-	*ret_bad = 0;
-	json_array_foreach(scenarios, i, scenario) {
-		const json_t *last = json_object_get(scenario, "last");
-		const char *verdict = html_word(last, "verdict");
-
-		*ret_run += verdict[0] != '\0';
-		for (size_t rank = 1; rank < sizeof(order) / sizeof(order[0]); rank++) {
-			if (strcmp(verdict, order[rank]) == 0) {
-				(*ret_bad)++;
-				if (rank > worst_rank) {
-					worst_rank = rank;
-					worst = last;
-				}
-			}
-		}
-	}
-	return worst;
-}
-
 /* What the scenarios' last runs come to, in one line and a reason. */
-static void write_verdict_line(const struct page_content *content, struct text *out)
+static void write_verdict_line(const struct page *page, struct text *out)
 {
-	size_t scenarios = json_array_size(content->scenarios);
-	size_t bad;
-	size_t run;
-	const json_t *worst = worst_last(content->scenarios, &run, &bad);
+	size_t scenarios = page->scenarios.total;
+	size_t bad = page->scenarios_bad;
+	size_t run = page->scenarios_run;
+	const json_t *worst = page->worst;
 	const json_t *finding = json_object_get(worst, "first_finding");
 	_cleanup_text_ struct text first = TEXT_INIT;
 	_cleanup_text_ struct text second = TEXT_INIT;
@@ -80,6 +118,8 @@ static void write_verdict_line(const struct page_content *content, struct text *
 			text_format(&second, "%s: %s", html_word(finding, "code"),
 				    html_word(finding, "text"));
 		}
+		text_format(&second, "%srdmatestctl results %.10s tells all",
+			    second.length ? ". " : "", html_word(worst, "id"));
 	} else if (run > 0) {
 		mood = "good";
 		if (run == scenarios) {
@@ -90,20 +130,21 @@ static void write_verdict_line(const struct page_content *content, struct text *
 	} else if (scenarios > 0) {
 		text_add(&first, "No run yet");
 		text_format(&second, "Start one with: rdmatestctl run %s",
-			    html_word(json_array_get(content->scenarios, 0), "name"));
+			    html_word(rows_at(&page->scenarios, 0), "name"));
 	} else {
 		text_add(&first, "No scenario is configured");
 		text_format(&second,
 			    "The main file is %s; the shipped scenarios can be included there.",
-			    html_word(json_object_get(content->status, "config"), "path"));
+			    html_word(json_object_get(page->status, "config"), "path"));
 	}
 	add_headline(out, mood, first.data, second.data ? second.data : "");
 }
 
-static void write_headline(const struct page_content *content, struct text *out)
+static void write_headline(const struct page *page, struct text *out)
 {
-	const json_t *config = json_object_get(content->status, "config");
-	const char *state = html_word(content->status, "state");
+	const json_t *config = json_object_get(page->status, "config");
+	const char *state = html_word(page->status, "state");
+	const char *error;
 	_cleanup_text_ struct text line = TEXT_INIT;
 
 	if (strcmp(state, "running") != 0) {
@@ -111,11 +152,17 @@ static void write_headline(const struct page_content *content, struct text *out)
 		add_headline(out, "warn", line.data, "");
 		return;
 	}
-	write_verdict_line(content, out);
+	write_verdict_line(page, out);
+	error = html_word(json_object_get(page->status, "ports"), "error");
+	if (error[0]) {
+		add_headline(out, "warn", "Not every device could be asked", error);
+	}
 	if (!json_is_true(json_object_get(config, "is_last_reload_ok"))) {
-		add_headline(
-			out, "warn", "The last reload was refused",
-			"The configuration before it stays in force. rdmatestd --check tells what is wrong.");
+		text_format(
+			&line,
+			"The configuration before it stays in force. rdmatestctl check --config=%s tells what is wrong.",
+			html_word(config, "path"));
+		add_headline(out, "warn", "The last reload was refused", line.data);
 	}
 	if (json_array_size(json_object_get(config, "pending_restart")) > 0) {
 		add_headline(
@@ -143,27 +190,29 @@ static void tile_of_verdicts(const json_t *runs, struct text *out)
 					     "degraded" };
 	const json_t *verdicts = json_object_get(runs, "verdicts");
 	_cleanup_text_ struct text note = TEXT_INIT;
+	long long over; /* runs that are */
 	char value[80];
 
-	snprintf(value, sizeof(value), "%lld of %lld pass", html_number(verdicts, "pass"),
-		 html_number(runs, "kept"));
+	over = html_number(verdicts, "pass");
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		over += html_number(verdicts, order[i]);
 		if (html_number(verdicts, order[i]) > 0) {
 			text_format(&note, "%s%lld %s", note.length ? ", " : "",
 				    html_number(verdicts, order[i]), order[i]);
 		}
 	}
-	add_tile(out, "Runs kept", html_number(runs, "kept") ? value : "none yet",
+	snprintf(value, sizeof(value), "%lld of %lld pass", html_number(verdicts, "pass"), over);
+	add_tile(out, "Runs kept", over ? value : "none yet",
 		 note.length ? note.data : "no other verdict");
 }
 
-static void write_tiles(const struct page_content *content, struct text *out)
+static void write_tiles(const struct page *page, struct text *out)
 {
-	const json_t *peers = json_object_get(content->status, "peers");
-	const json_t *ports = json_object_get(content->status, "ports");
-	const json_t *runs = json_object_get(content->status, "runs");
-	const json_t *next = json_object_get(content->status, "next");
-	const json_t *config = json_object_get(content->status, "config");
+	const json_t *peers = json_object_get(page->status, "peers");
+	const json_t *ports = json_object_get(page->status, "ports");
+	const json_t *runs = json_object_get(page->status, "runs");
+	const json_t *next = json_object_get(page->status, "next");
+	const json_t *config = json_object_get(page->status, "config");
 	_cleanup_text_ struct text when = TEXT_INIT;
 	char value[120];
 	char note[120];
@@ -189,34 +238,34 @@ static void write_tiles(const struct page_content *content, struct text *out)
 
 /* --- the frame --- */
 
-static void write_title(const struct page_content *content, struct text *out)
+static void write_title(const struct page *page, struct text *out)
 {
-	html_add(out, html_word(content->status, "node"));
+	html_add(out, html_word(page->status, "node"));
 	text_add(out, " · rdmatestd");
 }
 
-static void write_style(const struct page_content *content, struct text *out)
+static void write_style(const struct page *page, struct text *out)
 {
 	text_add(out, asset_find("page.css")->bytes);
 }
 
-static void write_node(const struct page_content *content, struct text *out)
+static void write_node(const struct page *page, struct text *out)
 {
-	html_add(out, html_word(content->status, "node"));
+	html_add(out, html_word(page->status, "node"));
 }
 
-static void write_about(const struct page_content *content, struct text *out)
+static void write_about(const struct page *page, struct text *out)
 {
-	html_add_mark(out, html_word(content->status, "state"));
+	html_add_mark(out, html_word(page->status, "state"));
 	text_add(out, " version ");
-	html_add(out, html_word(content->status, "version"));
+	html_add(out, html_word(page->status, "version"));
 	text_add(out, ", started ");
-	html_add_ago(out, html_word(content->status, "now"), content->status, "started_at");
+	html_add_ago(out, html_word(page->status, "now"), page->status, "started_at");
 }
 
 static const struct {
 	const char *name; /* {{name}} in api/page/page.html */
-	void (*write)(const struct page_content *content, struct text *out);
+	void (*write)(const struct page *page, struct text *out);
 } slots[] = {
 	{ "title", write_title },
 	{ "style", write_style },
@@ -232,14 +281,14 @@ static const struct {
 };
 
 /* Fills the slot whose name begins at `name`; where the text goes on behind it. */
-static const char *fill_slot(const struct page_content *content, const char *name, struct text *out)
+static const char *fill_slot(const struct page *page, const char *name, struct text *out)
 {
 	for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
 		size_t length = strlen(slots[i].name);
 
 		if (strncmp(name, slots[i].name, length) == 0 &&
 		    text_starts_with(name + length, "}}")) {
-			slots[i].write(content, out);
+			slots[i].write(page, out);
 			return name + length + 2;
 		}
 	}
@@ -247,18 +296,25 @@ static const char *fill_slot(const struct page_content *content, const char *nam
 	return name;
 }
 
-void page_write(const struct page_content *content, struct text *out)
+const char *page_write_part(const struct page *page, const char *at, struct text *out)
 {
-	const char *at = asset_find("page.html")->bytes;
+	const char *slot;
 
-	for (;;) {
-		const char *slot = strstr(at, "{{");
-
-		if (!slot) {
-			text_add(out, at);
-			return;
-		}
-		text_add_bytes(out, at, (size_t)(slot - at));
-		at = fill_slot(content, slot + 2, out);
+	at = at ? at : asset_find("page.html")->bytes;
+	slot = strstr(at, "{{");
+	if (!slot) {
+		text_add(out, at);
+		return NULL;
 	}
+	text_add_bytes(out, at, (size_t)(slot - at));
+	return fill_slot(page, slot + 2, out);
+}
+
+void page_write(const struct page *page, struct text *out)
+{
+	const char *at = NULL;
+
+	do {
+		at = page_write_part(page, at, out);
+	} while (at);
 }

@@ -6,8 +6,6 @@
 #include "http/html.h"
 #include "util/units.h"
 
-#define RUNS_SHOWN 20
-
 static void begin_table(struct text *out, const char *const *columns)
 {
 	text_add(out, "<div class=\"scroll\"><table>\n<thead><tr>");
@@ -21,45 +19,16 @@ static void begin_table(struct text *out, const char *const *columns)
 	text_add(out, "</tr></thead>\n<tbody>\n");
 }
 
-static const char *state_of(const json_t *row)
+/* command: lists what is not shown. */
+static void end_table(struct text *out, const struct rows *rows, const char *command)
 {
-	return html_word(row, "state");
-}
-
-static const char *verdict_of(const json_t *row)
-{
-	return html_word(row, "verdict");
-}
-
-static const char *last_verdict_of(const json_t *row)
-{
-	return html_word(json_object_get(row, "last"), "verdict");
-}
-
-/* The same rows, those first that someone should look at. New reference. */
-static json_t *bad_first(const json_t *rows, const char *(*word_of)(const json_t *row))
-{
-	json_t *sorted = json_array();
-
-	for (unsigned pass = 0; pass < 2; pass++) {
-		json_t *row;
-		size_t i;
-
-		json_array_foreach(rows, i, row) {
-			const char *mood = html_mood(word_of(row));
-			bool is_bad = strcmp(mood, "bad") == 0 || strcmp(mood, "warn") == 0;
-
-			if (is_bad == (pass == 0)) {
-				json_array_append(sorted, row);
-			}
-		}
+	text_add(out, "</tbody></table>");
+	if (rows->total > rows_count(rows)) {
+		text_format(out,
+			    "<p class=\"empty\">%zu more, none of them worse: <code>%s</code></p>",
+			    rows->total - rows_count(rows), command);
 	}
-	return sorted;
-}
-
-static void end_table(struct text *out)
-{
-	text_add(out, "</tbody></table></div>");
+	text_add(out, "</div>");
 }
 
 static void add_empty(struct text *out, const char *sentence)
@@ -97,20 +66,18 @@ static void add_run_link(struct text *out, const json_t *run)
 	text_add(out, "</a>");
 }
 
-void page_tables_scenarios(const struct page_content *content, struct text *out)
+void page_tables_scenarios(const struct page *page, struct text *out)
 {
 	static const char *const columns[] = { "Last verdict", "Scenario", "Starts",
 					       "#Last ran",    "#Next in", NULL };
-	_cleanup_json_ json_t *rows = bad_first(content->scenarios, last_verdict_of);
-	const json_t *scenario;
-	size_t i;
 
-	if (json_array_size(content->scenarios) == 0) {
+	if (rows_count(&page->scenarios) == 0) {
 		add_empty(out, "None is configured.");
 		return;
 	}
 	begin_table(out, columns);
-	json_array_foreach(rows, i, scenario) {
+	for (size_t i = 0; i < rows_count(&page->scenarios); i++) {
+		const json_t *scenario = rows_at(&page->scenarios, i);
 		const json_t *last = json_object_get(scenario, "last");
 		const char *verdict = html_word(last, "verdict");
 
@@ -123,15 +90,15 @@ void page_tables_scenarios(const struct page_content *content, struct text *out)
 		text_add(out, "</span></th><td class=\"short\">");
 		add_schedule(out, scenario);
 		text_add(out, "</td><td class=\"number\">");
-		html_add_ago(out, html_word(content->status, "now"), last, "ended_at");
+		html_add_ago(out, html_word(page->status, "now"), last, "ended_at");
 		text_add(out, "</td><td class=\"number\">");
 		html_add_duration(out, json_object_get(scenario, "schedule"), "next_in_ns");
 		text_add(out, "</td></tr>\n");
 	}
-	end_table(out);
+	end_table(out, &page->scenarios, "rdmatestctl scenarios");
 }
 
-static void write_run_row(const struct page_content *content, const json_t *run, struct text *out)
+static void write_run_row(const struct page *page, const json_t *run, struct text *out)
 {
 	const json_t *finding = json_object_get(run, "first_finding");
 	const char *verdict = html_word(run, "verdict");
@@ -149,8 +116,7 @@ static void write_run_row(const struct page_content *content, const json_t *run,
 		text_add(out, "</span>");
 	}
 	text_add(out, "</th><td class=\"number\">");
-	html_add_ago(out, html_word(content->status, "now"), run,
-		     is_over ? "ended_at" : "queued_at");
+	html_add_ago(out, html_word(page->status, "now"), run, is_over ? "ended_at" : "queued_at");
 	text_add(out, "</td><td class=\"number\">");
 	html_add_duration(out, run, "duration_ns");
 	text_format(out, "</td><td class=\"number\">%lld</td><td class=\"short\">",
@@ -161,24 +127,20 @@ static void write_run_row(const struct page_content *content, const json_t *run,
 	text_add(out, "</td></tr>\n");
 }
 
-void page_tables_runs(const struct page_content *content, struct text *out)
+void page_tables_runs(const struct page *page, struct text *out)
 {
 	static const char *const columns[] = { "Verdict", "Scenario",	"#When", "#Took",
 					       "#Pairs",  "Started by", "Run",	 NULL };
-	const json_t *run;
-	size_t i;
 
-	if (json_array_size(content->runs) == 0) {
+	if (rows_count(&page->runs) == 0) {
 		add_empty(out, "None yet. <code>rdmatestctl run NAME</code> starts one.");
 		return;
 	}
 	begin_table(out, columns);
-	json_array_foreach(content->runs, i, run) {
-		if (i < RUNS_SHOWN) {
-			write_run_row(content, run, out);
-		}
+	for (size_t i = 0; i < rows_count(&page->runs); i++) {
+		write_run_row(page, rows_at(&page->runs, i), out);
 	}
-	end_table(out);
+	end_table(out, &page->runs, "rdmatestctl results");
 }
 
 /* A number for people, or a dash where there is none. */
@@ -203,8 +165,8 @@ static void add_latency(struct text *out, const json_t *operation, const char *k
 }
 
 /* The cells of one operation, those that all operations of a pair share in the first row alone. */
-static void write_last_row(const struct page_content *content, const json_t *pair,
-			   const json_t *operation, size_t index, size_t count, struct text *out)
+static void write_last_row(const struct page *page, const json_t *pair, const json_t *operation,
+			   size_t index, size_t count, struct text *out)
 {
 	text_add(out, index ? "<tr class=\"more\">" : "<tr>");
 	if (index == 0) {
@@ -215,7 +177,7 @@ static void write_last_row(const struct page_content *content, const json_t *pai
 		text_format(out, "</th><td class=\"short\" rowspan=\"%zu\">", count);
 		html_add(out, html_word(pair, "peer"));
 		text_format(out, "</td><td class=\"number\" rowspan=\"%zu\">", count);
-		html_add_ago(out, html_word(content->status, "now"), pair, "ended_at");
+		html_add_ago(out, html_word(page->status, "now"), pair, "ended_at");
 		text_add(out, "</td>");
 	}
 	if (!operation) {
@@ -235,30 +197,28 @@ static void write_last_row(const struct page_content *content, const json_t *pai
 	text_add(out, "</tr>\n");
 }
 
-void page_tables_last(const struct page_content *content, struct text *out)
+void page_tables_last(const struct page *page, struct text *out)
 {
 	static const char *const columns[] = { "Verdict",   "Scenario",	  "Peer",  "#When",
 					       "Operation", "#Bandwidth", "#Rate", "#p50",
 					       "#p99",	    "#p99.9",	  NULL };
-	_cleanup_json_ json_t *rows = bad_first(content->last, verdict_of);
-	const json_t *pair;
-	size_t i;
 
-	if (json_array_size(content->last) == 0) {
+	if (rows_count(&page->last) == 0) {
 		add_empty(out, "Nothing was measured since the daemon started.");
 		return;
 	}
 	begin_table(out, columns);
-	json_array_foreach(rows, i, pair) {
+	for (size_t i = 0; i < rows_count(&page->last); i++) {
+		const json_t *pair = rows_at(&page->last, i);
 		const json_t *operations = json_object_get(pair, "operations");
 		size_t count = json_array_size(operations);
 
 		for (size_t k = 0; k < (count ? count : 1); k++) {
-			write_last_row(content, pair, json_array_get(operations, k), k,
+			write_last_row(page, pair, json_array_get(operations, k), k,
 				       count ? count : 1, out);
 		}
 	}
-	end_table(out);
+	end_table(out, &page->last, "rdmatestctl results");
 }
 
 static void add_error(struct text *out, const json_t *peer)
@@ -287,22 +247,20 @@ static void add_clock(struct text *out, const json_t *peer)
 	}
 }
 
-void page_tables_peers(const struct page_content *content, struct text *out)
+void page_tables_peers(const struct page *page, struct text *out)
 {
 	static const char *const columns[] = { "State",	      "Peer",	"Address", "#Since",
 					       "#Round trip", "#Clock", "Version", NULL };
-	_cleanup_json_ json_t *rows = bad_first(content->peers, state_of);
-	const json_t *peer;
-	size_t i;
 
-	if (json_array_size(content->peers) == 0) {
+	if (rows_count(&page->peers) == 0) {
 		add_empty(
 			out,
 			"None is configured. A scenario needs a second node: list it under <code>peers</code>.");
 		return;
 	}
 	begin_table(out, columns);
-	json_array_foreach(rows, i, peer) {
+	for (size_t i = 0; i < rows_count(&page->peers); i++) {
+		const json_t *peer = rows_at(&page->peers, i);
 		bool is_enabled = json_is_true(json_object_get(peer, "is_enabled"));
 
 		text_add(out, "<tr><td class=\"short\">");
@@ -313,7 +271,7 @@ void page_tables_peers(const struct page_content *content, struct text *out)
 		text_add(out, "</th><td class=\"short code\">");
 		html_add(out, html_word(peer, "address"));
 		text_add(out, "</td><td class=\"number\">");
-		html_add_ago(out, html_word(content->status, "now"), peer, "since");
+		html_add_ago(out, html_word(page->status, "now"), peer, "since");
 		text_add(out, "</td><td class=\"number\">");
 		html_add_duration(out, peer, "round_trip_ns");
 		text_add(out, "</td><td class=\"number\">");
@@ -322,7 +280,7 @@ void page_tables_peers(const struct page_content *content, struct text *out)
 		html_add(out, html_word(peer, "version"));
 		text_add(out, "</td></tr>\n");
 	}
-	end_table(out);
+	end_table(out, &page->peers, "rdmatestctl peers");
 }
 
 static void add_rate(struct text *out, const json_t *port)
@@ -335,22 +293,20 @@ static void add_rate(struct text *out, const json_t *port)
 			      : "unknown");
 }
 
-void page_tables_ports(const struct page_content *content, struct text *out)
+void page_tables_ports(const struct page *page, struct text *out)
 {
 	static const char *const columns[] = { "State",	 "Port",     "Link", "#Rate", "#MTU",
 					       "Driver", "Firmware", "GIDs", NULL };
-	_cleanup_json_ json_t *rows = bad_first(content->devices, state_of);
-	const json_t *port;
-	size_t i;
 
-	if (json_array_size(content->devices) == 0) {
+	if (rows_count(&page->ports) == 0) {
 		add_empty(
 			out,
 			"There is no RDMA device. <code>rdma link</code> and <code>lsmod | grep ib_uverbs</code> may tell why.");
 		return;
 	}
 	begin_table(out, columns);
-	json_array_foreach(rows, i, port) {
+	for (size_t i = 0; i < rows_count(&page->ports); i++) {
+		const json_t *port = rows_at(&page->ports, i);
 		const json_t *gids = json_object_get(port, "gids");
 		const json_t *gid;
 		size_t k;
@@ -374,7 +330,12 @@ void page_tables_ports(const struct page_content *content, struct text *out)
 			text_format(out, "%s%lld ", k ? "<br>" : "", html_number(gid, "index"));
 			html_add(out, html_word(gid, "gid"));
 		}
+		if (html_number(port, "gid_count") > (long long)json_array_size(gids)) {
+			text_format(out, "<br>and %lld more",
+				    html_number(port, "gid_count") -
+					    (long long)json_array_size(gids));
+		}
 		text_add(out, "</td></tr>\n");
 	}
-	end_table(out);
+	end_table(out, &page->ports, "rdmatestctl devices");
 }

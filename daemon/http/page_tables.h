@@ -7,8 +7,11 @@
 
 #include "http/page.h"
 
-void page_tables_scenarios(const struct page_content *content, struct text *out);
-void page_tables_last(const struct page_content *content, struct text *out);
-void page_tables_runs(const struct page_content *content, struct text *out);
-void page_tables_peers(const struct page_content *content, struct text *out);
-void page_tables_ports(const struct page_content *content, struct text *out);
+/* GIDs shown of a port. */
+#define PAGE_TABLES_GIDS 8
+
+void page_tables_scenarios(const struct page *page, struct text *out);
+void page_tables_last(const struct page *page, struct text *out);
+void page_tables_runs(const struct page *page, struct text *out);
+void page_tables_peers(const struct page *page, struct text *out);
+void page_tables_ports(const struct page *page, struct text *out);

@@ -18,8 +18,7 @@ static json_t *write_verdicts(const uint64_t *counts)
 	return object;
 }
 
-/* "listen, http.listen" -> a list. */
-static json_t *split_words(const char *words)
+json_t *records_words(const char *words)
 {
 	json_t *list = json_array();
 	size_t length;
@@ -45,7 +44,7 @@ static json_t *write_config(const struct records_status *status)
 	json_set_time(object, "loaded_at", status->config_loaded_real_ns);
 	json_set_bool(object, "is_last_reload_ok", status->is_reload_successful);
 	json_set_take(object, "pending_restart",
-		      split_words(status->pending_restart ? status->pending_restart : ""));
+		      records_words(status->pending_restart ? status->pending_restart : ""));
 	return object;
 }
 
@@ -59,6 +58,19 @@ static json_t *write_next(const struct records_status *status)
 	object = json_object();
 	json_set_string(object, "scenario", status->next_scenario);
 	json_set_u64(object, "in_ns", status->next_ns);
+	return object;
+}
+
+static json_t *write_current(const struct run *run)
+{
+	json_t *object;
+
+	if (!run) {
+		return json_null();
+	}
+	object = json_object();
+	json_set_string(object, "id", run->id);
+	json_set_string(object, "scenario", run->scenario->name);
 	return object;
 }
 
@@ -81,9 +93,14 @@ json_t *records_status(const struct records_status *status)
 	json_set_take(object, "peers", peers);
 	json_set_u64(ports, "active", status->ports_active);
 	json_set_u64(ports, "other", status->ports_other);
+	json_set_string(ports, "error",
+			status->scan_error && error_is_set(status->scan_error)
+				? status->scan_error->text
+				: NULL);
 	json_set_take(object, "ports", ports);
 	json_set_u64(object, "scenarios", status->scenarios);
 	json_set_u64(runs, "active", status->runs_active);
+	json_set_take(runs, "current", write_current(status->current));
 	json_set_u64(runs, "queued", status->runs_queued);
 	json_set_u64(runs, "kept", status->runs_kept);
 	json_set_take(runs, "verdicts", write_verdicts(status->verdicts));
@@ -105,7 +122,7 @@ static json_t *write_offset(const struct records_peer *peer)
 	return object;
 }
 
-json_t *records_peer(const struct records_peer *peer)
+json_t *records_peer_head(const struct records_peer *peer)
 {
 	const struct inventory *inventory = peer->inventory;
 	bool has_error = peer->last_error && error_is_set(peer->last_error);
@@ -117,10 +134,20 @@ json_t *records_peer(const struct records_peer *peer)
 	json_set_string(object, "state", peer->state);
 	json_set_time(object, "since", peer->since_real_ns);
 	json_set_string(object, "version", inventory ? inventory->version : NULL);
-	json_set_take(object, "ports", inventory ? records_devices(inventory) : NULL);
 	set_known(object, "round_trip_ns", peer->round_trip_ns > 0, peer->round_trip_ns);
 	json_set_take(object, "clock", write_offset(peer));
 	json_set_string(object, "error", has_error ? peer->last_error->text : NULL);
+	json_set_take(object, "ports", inventory ? json_array() : NULL);
+	return object;
+}
+
+json_t *records_peer(const struct records_peer *peer)
+{
+	json_t *object = records_peer_head(peer);
+
+	if (peer->inventory) {
+		json_set_take(object, "ports", records_devices(peer->inventory));
+	}
 	return object;
 }
 
@@ -142,7 +169,7 @@ static json_t *write_gids(const struct port *port)
 	return list;
 }
 
-static json_t *write_port(const struct port *port)
+json_t *records_port(const struct port *port)
 {
 	const struct device_limits *limits = &port->limits;
 	json_t *object = json_object();
@@ -178,7 +205,7 @@ json_t *records_devices(const struct inventory *inventory)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < inventory->port_count; i++) {
-		json_array_append_new(list, write_port(&inventory->ports[i]));
+		json_array_append_new(list, records_port(&inventory->ports[i]));
 	}
 	return list;
 }

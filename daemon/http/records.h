@@ -30,7 +30,10 @@ struct records_status {
 	uint64_t peers_down;
 	uint64_t ports_active;
 	uint64_t ports_other;
+	const struct error *scan_error; /* why not all devices could be asked; NULL or not set: none
+					 */
 	uint64_t scenarios;
+	const struct run *current; /* that goes on, or NULL */
 	uint64_t runs_active;
 	uint64_t runs_queued;
 	uint64_t runs_kept;
@@ -53,8 +56,13 @@ struct records_peer {
 	int64_t clock_error_ns;
 	const struct error *last_error; /* NULL or not set: none */
 };
+/* With every port of the inventory. */
 json_t *records_peer(const struct records_peer *peer);
+/* The same with no port in the array that is its last member, which is null without an inventory.
+ */
+json_t *records_peer_head(const struct records_peer *peer);
 
+json_t *records_port(const struct port *port);
 /* Every port, an array. */
 json_t *records_devices(const struct inventory *inventory);
 
@@ -66,6 +74,9 @@ json_t *records_scenario(const struct scenario *scenario, uint64_t next_ns, uint
 /* {id, scenario, state, verdict, measurements, progress}; takes `progress` (coordinator_progress),
  * which may be NULL. */
 json_t *records_progress(const struct run *run, json_t *progress);
+
+/* "listen, http.listen" -> an array of both; "" -> an empty one. */
+json_t *records_words(const char *words);
 
 /* One line of /readyz; detail may be NULL. */
 json_t *records_check(const char *name, bool is_ok, const char *detail);

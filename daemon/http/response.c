@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "http/response.h"
 
+#include <stdint.h>
 #include <stdio.h>
+
+#include "util/memory.h"
+
+/* Of a body that is made before it is sent, so that its length is known. */
+#define AT_ONCE_BYTES (16u << 10)
+#define AT_ONCE_NS 300000
 
 static const struct {
 	unsigned status;
@@ -23,6 +30,7 @@ static const struct {
 
 void response_done(struct response *response)
 {
+	pieces_free(take(response->pieces));
 	text_done(&response->body);
 }
 
@@ -43,6 +51,22 @@ void response_text(struct response *response, unsigned status, const char *conte
 	response->content_type = content_type;
 	text_reset(&response->body);
 	text_add(&response->body, text);
+}
+
+void response_pieces(struct response *response, unsigned status, const char *content_type,
+		     struct pieces *pieces)
+{
+	response_text(response, status, content_type, "");
+	pieces_free(response->pieces);
+	response->pieces = pieces;
+	pieces_fill(&response->pieces, &response->body, AT_ONCE_BYTES, AT_ONCE_NS);
+}
+
+void response_complete(struct response *response)
+{
+	while (response->pieces) {
+		pieces_fill(&response->pieces, &response->body, SIZE_MAX, UINT32_MAX);
+	}
 }
 
 void response_problem(struct response *response, unsigned status, const char *slug, json_t *errors,

@@ -7,13 +7,15 @@
 
 #include <stdbool.h>
 
+#include "http/pieces.h"
 #include "util/json.h"
 #include "util/text.h"
 
 struct response {
 	unsigned status;
 	const char *content_type; /* static */
-	struct text body;
+	struct text body; /* the beginning, where there are pieces */
+	struct pieces *pieces; /* what comes behind; NULL: nothing */
 	char location[128]; /* empty: none */
 	char allow[48]; /* empty: none */
 	unsigned retry_after_s; /* 0: none */
@@ -25,6 +27,11 @@ void response_done(struct response *response);
 void response_json(struct response *response, unsigned status, json_t *value);
 void response_text(struct response *response, unsigned status, const char *content_type,
 		   const char *text);
+/* Takes the pieces. What is soon made, as most answers are, goes into the body at once. */
+void response_pieces(struct response *response, unsigned status, const char *content_type,
+		     struct pieces *pieces);
+/* Makes the rest of the body now, however long it takes: for tests. */
+void response_complete(struct response *response);
 /*
  * type is "urn:rdmatestd:problem:" and slug; detail says what is wrong and what to do. errors
  * (taken, may be NULL): an array of strings. Answers of 400 and above close the connection.

@@ -1,55 +1,35 @@
 // SPDX-License-Identifier: MIT
 #include "http/routes.h"
 
-#include <errno.h>
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "http/asset.h"
-#include "http/page.h"
+#include "http/lists.h"
+#include "http/page_pieces.h"
+#include "http/routes_runs.h"
 #include "util/text.h"
-#include "util/units.h"
-
-#define ID_MIN 6
-#define ID_MAX 26
 
 /* --- reading --- */
 
-static bool get_page(const struct routes *routes, const struct request *request,
+static void get_page(const struct routes *routes, const struct request *request,
 		     const char *segment, struct response *ret)
 {
-	const struct view *view = routes->view;
-	struct view_query query = { .verdict = VERDICT_NONE, .limit = 20 };
-	bool is_more;
-	_cleanup_json_ json_t *status = view->status(view->arg);
-	_cleanup_json_ json_t *devices = view->devices(view->arg);
-	_cleanup_json_ json_t *peers = view->peers(view->arg);
-	_cleanup_json_ json_t *scenarios = view->scenarios(view->arg);
-	_cleanup_json_ json_t *runs = view->runs(view->arg, &query, &is_more);
-	_cleanup_json_ json_t *last = metrics_last(routes->metrics);
-	struct page_content content = { .status = status,
-					.devices = devices,
-					.peers = peers,
-					.scenarios = scenarios,
-					.runs = runs,
-					.last = last };
-
-	response_text(ret, 200, "text/html; charset=utf-8", "");
-	page_write(&content, &ret->body);
-	return true;
+	response_pieces(ret, 200, "text/html; charset=utf-8",
+			page_pieces_new(routes->view, routes->metrics));
 }
 
-static bool get_health(const struct routes *routes, const struct request *request,
+static void get_health(const struct routes *routes, const struct request *request,
 		       const char *segment, struct response *ret)
 {
 	bool is_alive = routes->view->is_alive(routes->view->arg);
 
 	response_text(ret, is_alive ? 200 : 503, "text/plain; charset=utf-8",
 		      is_alive ? "ok\n" : "a worker or setup thread makes no progress\n");
-	return true;
 }
 
-static bool get_readiness(const struct routes *routes, const struct request *request,
+static void get_readiness(const struct routes *routes, const struct request *request,
 			  const char *segment, struct response *ret)
 {
 	json_t *checks = NULL;
@@ -59,310 +39,88 @@ static bool get_readiness(const struct routes *routes, const struct request *req
 	json_set_bool(object, "is_ready", is_ready);
 	json_set_take(object, "checks", checks);
 	response_json(ret, is_ready ? 200 : 503, object);
-	return true;
 }
 
-static bool get_metrics(const struct routes *routes, const struct request *request,
+static void get_metrics(const struct routes *routes, const struct request *request,
 			const char *segment, struct response *ret)
 {
 	struct metrics_gauges gauges = { 0 };
 
 	routes->view->gauges(routes->view->arg, &gauges);
-	response_text(ret, 200, "text/plain; version=0.0.4; charset=utf-8", "");
-	metrics_write(routes->metrics, &gauges, &ret->body);
-	return true;
+	response_pieces(ret, 200, "text/plain; version=0.0.4; charset=utf-8",
+			metrics_write_pieces(routes->metrics, &gauges));
 }
 
-static bool get_openapi(const struct routes *routes, const struct request *request,
+static void get_openapi(const struct routes *routes, const struct request *request,
 			const char *segment, struct response *ret)
 {
 	response_text(ret, 200, "application/yaml", asset_find("openapi.yaml")->bytes);
-	return true;
 }
 
-static bool get_metrics_guide(const struct routes *routes, const struct request *request,
+static void get_metrics_guide(const struct routes *routes, const struct request *request,
 			      const char *segment, struct response *ret)
 {
 	response_text(ret, 200, "text/markdown; charset=utf-8", asset_find("metrics.md")->bytes);
-	return true;
 }
 
-static bool get_status(const struct routes *routes, const struct request *request,
+static void get_status(const struct routes *routes, const struct request *request,
 		       const char *segment, struct response *ret)
 {
 	response_json(ret, 200, routes->view->status(routes->view->arg));
-	return true;
 }
 
-/* {key: list} */
-static bool answer_list(struct response *ret, const char *key, json_t *list)
-{
-	json_t *object = json_object();
-
-	json_set_take(object, key, list);
-	response_json(ret, 200, object);
-	return true;
-}
-
-static bool get_devices(const struct routes *routes, const struct request *request,
+static void get_devices(const struct routes *routes, const struct request *request,
 			const char *segment, struct response *ret)
 {
-	return answer_list(ret, "ports", routes->view->devices(routes->view->arg));
+	response_pieces(ret, 200, "application/json", lists_devices(routes->view));
 }
 
-static bool get_peers(const struct routes *routes, const struct request *request,
+static void get_peers(const struct routes *routes, const struct request *request,
 		      const char *segment, struct response *ret)
 {
-	return answer_list(ret, "peers", routes->view->peers(routes->view->arg));
+	response_pieces(ret, 200, "application/json", lists_peers(routes->view));
 }
 
-static bool get_scenarios(const struct routes *routes, const struct request *request,
+static void get_scenarios(const struct routes *routes, const struct request *request,
 			  const char *segment, struct response *ret)
 {
-	return answer_list(ret, "scenarios", routes->view->scenarios(routes->view->arg));
-}
-
-static bool is_id(const char *id)
-{
-	size_t length = strspn(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZ");
-
-	return id[length] == '\0' && length >= ID_MIN && length <= ID_MAX;
-}
-
-static bool refuse_id(struct response *ret, const char *id)
-{
-	response_problem(
-		ret, 400, "run-id", NULL,
-		"\"%s\" is not the id of a run: %d to %d of 0-9 and A-Z without I, L, O and U, as GET /v1/runs lists them",
-		id, ID_MIN, ID_MAX);
-	return true;
-}
-
-static bool answer_unknown_run(struct response *ret, const char *id)
-{
-	response_problem(
-		ret, 404, "no-such-run", NULL,
-		"there is no run \"%s\": it may be older than what daemon.results.keep_runs keeps; GET /v1/runs lists them",
-		id);
-	return true;
-}
-
-static bool read_verdict(const char *word, int *ret, struct response *response)
-{
-	_cleanup_text_ struct text known = TEXT_INIT;
-
-	for (int verdict = VERDICT_PASS; verdict < VERDICT_COUNT; verdict++) {
-		if (strcmp(word, verdict_names[verdict]) == 0) {
-			*ret = verdict;
-			return true;
-		}
-		text_format(&known, "%s%s", verdict > VERDICT_PASS ? ", " : "",
-			    verdict_names[verdict]);
-	}
-	response_problem(response, 400, "argument", NULL, "verdict: \"%s\" is not one of %s", word,
-			 known.data);
-	return false;
-}
-
-static bool read_query(const struct request *request, struct view_query *query,
-		       struct response *response)
-{
-	const char *scenario = request_argument(request, "scenario");
-	const char *verdict = request_argument(request, "verdict");
-	const char *limit = request_argument(request, "limit");
-	const char *cursor = request_argument(request, "cursor");
-	uint64_t count = VIEW_RUNS_DEFAULT;
-
-	*query = (struct view_query){ .verdict = VERDICT_NONE };
-	if (scenario && !text_is_name(scenario)) {
-		response_problem(response, 400, "argument", NULL, "scenario: \"%s\" is not a name",
-				 scenario);
-		return false;
-	}
-	if (verdict && !read_verdict(verdict, &query->verdict, response)) {
-		return false;
-	}
-	if (limit && (units_parse_integer(limit, &count) || count < 1 || count > VIEW_RUNS_MAX)) {
-		response_problem(response, 400, "argument", NULL,
-				 "limit: \"%s\" is not a number from 1 to %d", limit,
-				 VIEW_RUNS_MAX);
-		return false;
-	}
-	if (cursor && !is_id(cursor)) {
-		response_problem(response, 400, "argument", NULL,
-				 "cursor: \"%s\" is not one that an answer gave as `next`", cursor);
-		return false;
-	}
-	text_copy(query->scenario, sizeof(query->scenario), scenario ? scenario : "");
-	text_copy(query->before, sizeof(query->before), cursor ? cursor : "");
-	query->limit = count;
-	return true;
-}
-
-/* The same question for what comes after the last of these runs. */
-static void write_next(const struct view_query *query, const json_t *runs, json_t *object)
-{
-	const json_t *last = json_array_get(runs, json_array_size(runs) - 1);
-	_cleanup_text_ struct text next = TEXT_INIT;
-
-	text_format(&next, "/v1/runs?limit=%zu&cursor=%s", query->limit,
-		    json_string_value(json_object_get(last, "id")));
-	if (query->scenario[0]) {
-		text_format(&next, "&scenario=%s", query->scenario);
-	}
-	if (query->verdict != VERDICT_NONE) {
-		text_format(&next, "&verdict=%s", verdict_names[query->verdict]);
-	}
-	json_set_string(object, "next", next.data);
-}
-
-static bool get_runs(const struct routes *routes, const struct request *request,
-		     const char *segment, struct response *ret)
-{
-	struct view_query query;
-	bool is_more = false;
-	json_t *object;
-	json_t *runs;
-
-	if (!read_query(request, &query, ret)) {
-		return true;
-	}
-	runs = routes->view->runs(routes->view->arg, &query, &is_more);
-	if (!runs) {
-		return answer_unknown_run(ret, query.before);
-	}
-	object = json_object();
-	json_set_string(object, "next", NULL);
-	if (is_more && json_array_size(runs) > 0) {
-		write_next(&query, runs, object);
-	}
-	json_set_take(object, "runs", runs);
-	response_json(ret, 200, object);
-	return true;
-}
-
-static bool get_run(const struct routes *routes, const struct request *request, const char *segment,
-		    struct response *ret)
-{
-	const char *histograms = request_argument(request, "histograms");
-	bool with_histograms = histograms && strcmp(histograms, "true") == 0;
-	json_t *run;
-
-	if (!is_id(segment)) {
-		return refuse_id(ret, segment);
-	}
-	if (histograms && !with_histograms && strcmp(histograms, "false") != 0) {
-		response_problem(ret, 400, "argument", NULL,
-				 "histograms: \"%s\" is not true or false", histograms);
-		return true;
-	}
-	run = routes->view->run(routes->view->arg, segment, with_histograms);
-	if (!run) {
-		return answer_unknown_run(ret, segment);
-	}
-	response_json(ret, 200, run);
-	return true;
-}
-
-static bool get_progress(const struct routes *routes, const struct request *request,
-			 const char *segment, struct response *ret)
-{
-	json_t *progress;
-
-	if (!is_id(segment)) {
-		return refuse_id(ret, segment);
-	}
-	progress = routes->view->progress(routes->view->arg, segment);
-	if (!progress) {
-		return answer_unknown_run(ret, segment);
-	}
-	response_json(ret, 200, progress);
-	return true;
+	response_pieces(ret, 200, "application/json", lists_scenarios(routes->view));
 }
 
 /* --- acting --- */
 
-static bool post_run(const struct routes *routes, const struct request *request,
-		     const char *segment, struct response *ret)
+/* All who ask wait for the end of the reload: the server joins them, and begins it. */
+static bool reload_waits(const struct routes *routes, const struct request *request,
+			 const char *segment, struct routes_wait *ret)
 {
-	struct error err = ERROR_INIT;
-	char id[32] = "";
-	json_t *object;
-	int r = routes->view->start(routes->view->arg, segment, id, &err);
-
-	switch (r) {
-	case 0:
-		object = json_object();
-		json_set_string(object, "id", id);
-		response_json(ret, 202, object);
-		snprintf(ret->location, sizeof(ret->location), "/v1/runs/%s", id);
-		break;
-	case -ENOENT:
-		response_problem(ret, 404, "no-such-scenario", NULL, "%s", err.text);
-		break;
-	case -EBUSY:
-		response_problem(ret, 429, "queue-full", NULL, "%s", err.text);
-		ret->retry_after_s = 10;
-		break;
-	default:
-		response_problem(ret, 409, r == -ESHUTDOWN ? "stopping" : "refused", NULL, "%s",
-				 err.text);
-		break;
-	}
+	ret->kind = ROUTES_WAIT_RELOAD;
 	return true;
-}
-
-static bool post_cancel(const struct routes *routes, const struct request *request,
-			const char *segment, struct response *ret)
-{
-	struct error err = ERROR_INIT;
-	json_t *object;
-	int r;
-
-	if (!is_id(segment)) {
-		return refuse_id(ret, segment);
-	}
-	r = routes->view->cancel(routes->view->arg, segment, &err);
-	if (r == 0) {
-		object = json_object();
-		json_set_string(object, "id", segment);
-		response_json(ret, 202, object);
-	} else {
-		response_problem(ret, r == -ENOENT ? 404 : 409,
-				 r == -ENOENT ? "no-such-run" : "run-is-over", NULL, "%s",
-				 err.text);
-	}
-	return true;
-}
-
-static bool post_reload(const struct routes *routes, const struct request *request,
-			const char *segment, struct response *ret)
-{
-	return false; /* the server joins those who wait, and begins it */
 }
 
 /* --- the table --- */
 
-static const char *const run_arguments[] = { "histograms", NULL };
+static const char *const run_arguments[] = { "histograms", "intervals", NULL };
+static const char *const progress_arguments[] = { "wait", NULL };
 static const char *const runs_arguments[] = { "scenario", "verdict", "limit", "cursor", NULL };
 
 const struct route routes_table[] = {
-	{ "GET", "/", ROUTE_LOCAL, NULL, get_page },
-	{ "GET", "/healthz", ROUTE_OPEN, NULL, get_health },
-	{ "GET", "/readyz", ROUTE_OPEN, NULL, get_readiness },
-	{ "GET", "/metrics", ROUTE_OPEN, NULL, get_metrics },
-	{ "GET", "/openapi.yaml", ROUTE_LOCAL, NULL, get_openapi },
-	{ "GET", "/metrics.md", ROUTE_LOCAL, NULL, get_metrics_guide },
-	{ "GET", "/v1/status", ROUTE_LOCAL, NULL, get_status },
-	{ "GET", "/v1/devices", ROUTE_LOCAL, NULL, get_devices },
-	{ "GET", "/v1/peers", ROUTE_LOCAL, NULL, get_peers },
-	{ "GET", "/v1/scenarios", ROUTE_LOCAL, NULL, get_scenarios },
-	{ "POST", "/v1/scenarios/{name}/runs", ROUTE_ADMIN, NULL, post_run },
-	{ "GET", "/v1/runs", ROUTE_LOCAL, runs_arguments, get_runs },
-	{ "GET", "/v1/runs/{id}", ROUTE_LOCAL, run_arguments, get_run },
-	{ "GET", "/v1/runs/{id}/progress", ROUTE_LOCAL, NULL, get_progress },
-	{ "POST", "/v1/runs/{id}/cancel", ROUTE_ADMIN, NULL, post_cancel },
-	{ "POST", "/v1/reload", ROUTE_ADMIN, NULL, post_reload },
+	{ "GET", "/", ROUTE_LOCAL, NULL, get_page, NULL },
+	{ "GET", "/healthz", ROUTE_OPEN, NULL, get_health, NULL },
+	{ "GET", "/readyz", ROUTE_OPEN, NULL, get_readiness, NULL },
+	{ "GET", "/metrics", ROUTE_OPEN, NULL, get_metrics, NULL },
+	{ "GET", "/openapi.yaml", ROUTE_LOCAL, NULL, get_openapi, NULL },
+	{ "GET", "/metrics.md", ROUTE_LOCAL, NULL, get_metrics_guide, NULL },
+	{ "GET", "/v1/status", ROUTE_LOCAL, NULL, get_status, NULL },
+	{ "GET", "/v1/devices", ROUTE_LOCAL, NULL, get_devices, NULL },
+	{ "GET", "/v1/peers", ROUTE_LOCAL, NULL, get_peers, NULL },
+	{ "GET", "/v1/scenarios", ROUTE_LOCAL, NULL, get_scenarios, NULL },
+	{ "POST", "/v1/scenarios/{name}/runs", ROUTE_ADMIN, NULL, routes_runs_start, NULL },
+	{ "GET", "/v1/runs", ROUTE_LOCAL, runs_arguments, routes_runs_list, NULL },
+	{ "GET", "/v1/runs/{id}", ROUTE_LOCAL, run_arguments, routes_runs_get, NULL },
+	{ "GET", "/v1/runs/{id}/progress", ROUTE_LOCAL, progress_arguments, routes_runs_progress,
+	  routes_runs_waits },
+	{ "POST", "/v1/runs/{id}/cancel", ROUTE_ADMIN, NULL, routes_runs_cancel, NULL },
+	{ "POST", "/v1/reload", ROUTE_ADMIN, NULL, NULL, reload_waits },
 	{ 0 },
 };
 
@@ -470,8 +228,8 @@ static bool check_arguments(const struct route *route, const struct request *req
 	return true;
 }
 
-bool routes_handle(const struct routes *routes, const struct request *request, struct response *ret,
-		   const char **ret_route)
+bool routes_handle(const struct routes *routes, const struct request *request,
+		   struct routes_wait *ret_wait, struct response *ret, const char **ret_route)
 {
 	char segment[64];
 	const struct route *route = find_route(request, segment, sizeof(segment), ret);
@@ -486,5 +244,10 @@ bool routes_handle(const struct routes *routes, const struct request *request, s
 				 "the daemon is stopping and begins nothing new");
 		return true;
 	}
-	return route->handle(routes, request, segment, ret);
+	if (ret_wait && route->waits && route->waits(routes, request, segment, ret_wait)) {
+		return false;
+	}
+	assert(route->handle);
+	route->handle(routes, request, segment, ret);
+	return true;
 }

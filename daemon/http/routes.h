@@ -26,17 +26,36 @@ struct routes {
 	bool is_stopping; /* actions are refused */
 };
 
-/* Fills *ret. False: the answer comes later (a reload). segment: the {variable} part of the path,
- * "" if it has none. */
-typedef bool (*route_fn)(const struct routes *routes, const struct request *request,
+/* What an answer that comes later waits for. */
+enum routes_wait_kind {
+	ROUTES_WAIT_RELOAD, /* the end of a reload, whose answer the server makes */
+	ROUTES_WAIT_RUN, /* the end of a run; then, or when the time is over, the request is
+			    handled again */
+};
+
+/* Longest ?wait=: well below the time that a client gets to read its answer (http/server). */
+#define ROUTES_WAIT_MAX_S 50
+
+struct routes_wait {
+	enum routes_wait_kind kind;
+	char run_id[32]; /* of a run: whole */
+	uint64_t wait_ns; /* of a run: at most so long */
+};
+
+/* Fills *ret. segment: the {variable} part of the path, "" if it has none. */
+typedef void (*route_fn)(const struct routes *routes, const struct request *request,
 			 const char *segment, struct response *ret);
+/* Whether the answer is to come later, and what for. */
+typedef bool (*route_waits_fn)(const struct routes *routes, const struct request *request,
+			       const char *segment, struct routes_wait *ret);
 
 struct route {
 	const char *method;
 	const char *path; /* as in api/openapi.yaml: "/v1/runs/{id}" */
 	enum route_access access;
 	const char *const *arguments; /* of the query that it knows; NULL-terminated, or NULL */
-	route_fn handle;
+	route_fn handle; /* NULL: always waits */
+	route_waits_fn waits; /* NULL: never */
 };
 
 /* Ends with a NULL method. */
@@ -44,7 +63,7 @@ extern const struct route routes_table[];
 
 /*
  * Answers a request whose target was read and whose headers were checked. *ret_route: the path of
- * the table, or "other". False: later; server_reload_done will know.
+ * the table, or "other". False: later, *ret_wait says when. NULL for ret_wait: now, in any case.
  */
-bool routes_handle(const struct routes *routes, const struct request *request, struct response *ret,
-		   const char **ret_route);
+bool routes_handle(const struct routes *routes, const struct request *request,
+		   struct routes_wait *ret_wait, struct response *ret, const char **ret_route);

@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "http/listener.h"
+#include "http/records.h"
 #include "http/routes.h"
+#include "util/clock.h"
 #include "util/list.h"
 #include "util/memory.h"
 #include "util/net.h"
@@ -27,33 +29,111 @@ struct server {
 	uint16_t port;
 	char *admin_path; /* to remove at the end; NULL when inherited */
 	bool is_reloading;
-	struct list waiters; /* for the end of the reload */
+	struct list waiters;
+	unsigned run_waiters; /* those for the end of a run */
+	sd_event_source *wait_timer; /* the earliest deadline of these */
 };
 
+/* A request that is answered later. */
 struct waiter {
 	struct list link;
 	struct exchange *exchange;
+	const struct request *request; /* the exchange's */
+	struct routes_wait wait;
+	uint64_t deadline_mono_ns; /* of one for a run; 0: the run is over */
 };
+
+static void arm_wait_timer(struct server *server)
+{
+	uint64_t next = CLOCK_NEVER;
+	struct waiter *waiter;
+
+	list_each(waiter, &server->waiters, link) {
+		if (waiter->wait.kind == ROUTES_WAIT_RUN && waiter->deadline_mono_ns < next) {
+			next = waiter->deadline_mono_ns;
+		}
+	}
+	if (next == CLOCK_NEVER) {
+		sd_event_source_set_enabled(server->wait_timer, SD_EVENT_OFF);
+		return;
+	}
+	sd_event_source_set_time(server->wait_timer, (next + 999) / 1000);
+	sd_event_source_set_enabled(server->wait_timer, SD_EVENT_ONESHOT);
+}
+
+static void add_waiter(struct server *server, struct exchange *exchange,
+		       const struct request *request, const struct routes_wait *wait)
+{
+	struct waiter *waiter = memory_new(sizeof(*waiter));
+
+	*waiter = (struct waiter){ .exchange = exchange, .request = request, .wait = *wait };
+	list_append(&server->waiters, &waiter->link);
+	if (wait->kind == ROUTES_WAIT_RUN) {
+		waiter->deadline_mono_ns = clock_mono_ns() + wait->wait_ns;
+		server->run_waiters++;
+		arm_wait_timer(server);
+	} else if (!server->is_reloading) {
+		server->is_reloading = true;
+		server->routes.view->reload(server->routes.view->arg);
+	}
+}
+
+static void remove_waiter(struct server *server, struct waiter *waiter)
+{
+	server->run_waiters -= waiter->wait.kind == ROUTES_WAIT_RUN;
+	list_remove(&waiter->link);
+	free(waiter);
+}
+
+/* Takes what is in *response. */
+static void answer_waiter(struct server *server, struct waiter *waiter, const char *route,
+			  struct response *response)
+{
+	metrics_count_request(server->routes.metrics, route, response->status);
+	listener_answer(waiter->exchange, response);
+	response_done(response);
+	remove_waiter(server, waiter);
+}
+
+static int on_wait_timer(sd_event_source *source, uint64_t usec, void *arg)
+{
+	struct server *server = arg;
+	uint64_t now = clock_mono_ns();
+	struct waiter *waiter;
+
+	list_each(waiter, &server->waiters, link) {
+		struct response response = { 0 };
+		const char *route;
+
+		if (waiter->wait.kind != ROUTES_WAIT_RUN || waiter->deadline_mono_ns > now) {
+			continue;
+		}
+		routes_handle(&server->routes, waiter->request, NULL, &response, &route);
+		answer_waiter(server, waiter, route, &response);
+	}
+	arm_wait_timer(server);
+	return 0;
+}
 
 static bool on_request(void *arg, struct exchange *exchange, const struct request *request,
 		       struct response *ret)
 {
 	struct server *server = arg;
-	struct waiter *waiter;
+	struct routes_wait wait = { 0 };
 	const char *route;
+	bool is_answered = routes_handle(&server->routes, request, &wait, ret, &route);
 
-	if (routes_handle(&server->routes, request, ret, &route)) {
+	/* Who would be one too many is answered at once, and may ask again. */
+	if (!is_answered && wait.kind == ROUTES_WAIT_RUN &&
+	    server->run_waiters >= SERVER_MAX_RUN_WAITERS) {
+		is_answered = routes_handle(&server->routes, request, NULL, ret, &route);
+	}
+	if (is_answered) {
 		metrics_count_request(server->routes.metrics, route, ret->status);
-		return true;
+	} else {
+		add_waiter(server, exchange, request, &wait);
 	}
-	waiter = memory_new(sizeof(*waiter));
-	waiter->exchange = exchange;
-	list_append(&server->waiters, &waiter->link);
-	if (!server->is_reloading) {
-		server->is_reloading = true;
-		server->routes.view->reload(server->routes.view->arg);
-	}
-	return false;
+	return is_answered;
 }
 
 static void on_gone(void *arg, struct exchange *exchange)
@@ -63,10 +143,21 @@ static void on_gone(void *arg, struct exchange *exchange)
 
 	list_each(waiter, &server->waiters, link) {
 		if (waiter->exchange == exchange) {
-			list_remove(&waiter->link);
-			free(waiter);
+			remove_waiter(server, waiter);
 		}
 	}
+}
+
+void server_run_done(struct server *server, const char *id)
+{
+	struct waiter *waiter;
+
+	list_each(waiter, &server->waiters, link) {
+		if (waiter->wait.kind == ROUTES_WAIT_RUN && strcmp(waiter->wait.run_id, id) == 0) {
+			waiter->deadline_mono_ns = 0;
+		}
+	}
+	arm_wait_timer(server);
 }
 
 void server_reload_done(struct server *server, uint64_t generation, const char *needs_restart,
@@ -80,6 +171,9 @@ void server_reload_done(struct server *server, uint64_t generation, const char *
 		struct response response = { 0 };
 		json_t *object;
 
+		if (waiter->wait.kind != ROUTES_WAIT_RELOAD) {
+			continue;
+		}
 		if (is_refused) {
 			response_problem(
 				&response, 422, "configuration", json_deep_copy(problems),
@@ -88,14 +182,10 @@ void server_reload_done(struct server *server, uint64_t generation, const char *
 		} else {
 			object = json_object();
 			json_set_u64(object, "generation", generation);
-			json_set_string(object, "pending_restart", needs_restart);
+			json_set_take(object, "pending_restart", records_words(needs_restart));
 			response_json(&response, 200, object);
 		}
-		metrics_count_request(server->routes.metrics, "/v1/reload", response.status);
-		listener_answer(waiter->exchange, &response);
-		response_done(&response);
-		list_remove(&waiter->link);
-		free(waiter);
+		answer_waiter(server, waiter, "/v1/reload", &response);
 	}
 }
 
@@ -246,6 +336,19 @@ static int start_admin(struct server *server, sd_event *event, const struct serv
 	return fd < 0 ? 0 : start_listener(server, event, options, fd, true, err);
 }
 
+static int add_wait_timer(struct server *server, sd_event *event, struct error *err)
+{
+	int r = sd_event_add_time(event, &server->wait_timer, CLOCK_MONOTONIC, 0, 1000,
+				  on_wait_timer, server);
+
+	if (r < 0) {
+		return error_set_call(err, -r, ERROR_RESOURCE, STAGE_CONFIG, "sd_event_add_time",
+				      "cannot time the answers of the HTTP server");
+	}
+	sd_event_source_set_enabled(server->wait_timer, SD_EVENT_OFF);
+	return 0;
+}
+
 int server_new(struct server **ret, sd_event *event, const struct server_options *options,
 	       struct error *err)
 {
@@ -264,6 +367,9 @@ int server_new(struct server **ret, sd_event *event, const struct server_options
 	} else {
 		r = start_admin(server, event, options, options->admin_fd, err);
 	}
+	if (r >= 0) {
+		r = add_wait_timer(server, event, err);
+	}
 	if (r < 0) {
 		server_free(server);
 		return r;
@@ -279,6 +385,7 @@ void server_free(struct server *server)
 	}
 	listener_free(server->tcp);
 	listener_free(server->admin);
+	sd_event_source_disable_unref(server->wait_timer);
 	if (server->admin_path) {
 		unlink(server->admin_path);
 		free(server->admin_path);

@@ -23,6 +23,8 @@
 #define SERVER_PORT 9879
 #define SERVER_MAX_CONNECTIONS 32
 #define SERVER_MAX_CONNECTIONS_PER_ADDRESS 16
+/* Requests that wait for the end of a run at one time; one more is answered at once. */
+#define SERVER_MAX_RUN_WAITERS 8
 
 struct server;
 
@@ -53,6 +55,9 @@ void server_stop_actions(struct server *server);
 
 /* Port of the TCP listener (listen port 0: which it became), 0 if there is none. */
 uint16_t server_port(const struct server *server);
+
+/* A run is over: who waits for it is answered in the next turn of the loop. id: whole. */
+void server_run_done(struct server *server, const char *id);
 
 /*
  * The end of a reload: answers all who wait for it. problems: an array of strings, one an error,

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "http/metrics.h"
-#include "model/verdict.h"
+#include "model/run.h"
 #include "util/error.h"
 #include "util/json.h"
 
@@ -30,16 +30,19 @@ struct view_query {
 struct view {
 	void *arg;
 
-	/* New references; shapes in api/openapi.yaml, written by http/records. */
+	/* New references; shapes in api/openapi.yaml, written by http/records. Items by index, from
+	 * 0; NULL: there are not so many. */
 	json_t *(*status)(void *arg);
-	json_t *(*devices)(void *arg); /* an array */
-	json_t *(*peers)(void *arg); /* an array */
-	json_t *(*scenarios)(void *arg); /* an array */
-	/* run_write_summary of each. *ret_more: there are older ones that fit. NULL: the run
-	 * `before` is not known (any more). */
-	json_t *(*runs)(void *arg, const struct view_query *query, bool *ret_more);
-	/* run_write, or NULL when there is no such run. */
-	json_t *(*run)(void *arg, const char *id, bool with_histograms);
+	json_t *(*device)(void *arg, size_t index); /* records_port of this node */
+	json_t *(*peer)(void *arg, size_t index); /* records_peer_head */
+	json_t *(*peer_port)(void *arg, size_t peer, size_t index); /* records_port */
+	json_t *(*scenario)(void *arg, size_t index); /* records_scenario */
+	/* New references to at most query->limit runs. *ret_more: there are older ones that fit. 0,
+	 * or -ENOENT: the run `before` is not known (any more). */
+	int (*runs)(void *arg, const struct view_query *query, struct run **ret_runs,
+		    size_t *ret_count, bool *ret_more);
+	/* A new reference, or NULL when there is no such run. */
+	struct run *(*run)(void *arg, const char *id);
 	/* records_progress, or NULL when there is no such run. */
 	json_t *(*progress)(void *arg, const char *id);
 	/* Whether work is taken; *ret_checks: an array of records_check. */

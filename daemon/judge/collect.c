@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "judge/collect.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "util/text.h"
@@ -21,6 +22,9 @@ enum {
 };
 
 #define SESSION_GRACE_NS 2000000000ull
+/* A session that broke by silence was silent for so long before that was noticed
+ * (api/control-protocol.md). */
+#define SESSION_SILENCE_NS 6000000000ull
 /* The clocks of both ends' traffic start apart by a message; what is nearer than this has no order.
  */
 #define SKEW_NS 100000000ull
@@ -46,6 +50,15 @@ static bool is_status(const struct failure *failure, int status)
 static bool is_session_loss(const struct failure *failure)
 {
 	return failure->error.class == ERROR_PEER && is_call(failure, "session");
+}
+
+/* Since when the peer may have been gone: silence is noticed late. */
+static uint64_t lost_by_ns(const struct failure *failure)
+{
+	if (failure->error.kind != ERROR_KIND_ERRNO || failure->error.number != ETIMEDOUT) {
+		return failure->at_ns;
+	}
+	return failure->at_ns > SESSION_SILENCE_NS ? failure->at_ns - SESSION_SILENCE_NS : 0;
 }
 
 /* The other end did not answer. */
@@ -113,7 +126,7 @@ static bool explains(const struct candidates *candidates, size_t a, size_t b)
 		return true;
 	}
 	if (is_session_loss(cause) && is_silence(effect)) {
-		return cause->at_ns <= effect->at_ns + SESSION_GRACE_NS;
+		return lost_by_ns(cause) <= effect->at_ns + SESSION_GRACE_NS;
 	}
 	if (is_local_status(cause) && candidates->is_responder[a] && is_remote_status(effect) &&
 	    !candidates->is_responder[b]) {

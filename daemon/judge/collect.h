@@ -14,7 +14,8 @@
  * failure does not say it; `flushed` is the sum of all. Not error set: nothing failed.
  *
  * The earliest stage and time win, but: flushed completions are never first; a session that was
- * lost no later than 2 s after a transport error or stall is its cause (the process that died took
+ * lost no later than 2 s after a transport error or stall (8 s where it was lost by silence, which
+ * takes 6 s to be noticed) is its cause (the process that died took
  * its queue pairs along); an end that stopped since it was told to is not the cause of what the
  * other end saw before; an error that the responder found in its own memory or queue (LOC_*) is the
  * cause of the REM_* that the requester got for it.

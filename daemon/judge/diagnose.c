@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "judge/diagnose_peer.h"
 #include "util/units.h"
 
 /* enum ibv_wc_status as far as the rules look at it; judge/ knows no verbs. */
@@ -90,41 +91,9 @@ static bool find_abort(const struct view *view)
 	return true;
 }
 
-/* The other daemon: the calls by which jobs tell what it did. */
 static bool find_peer(const struct view *view)
 {
-	static const struct {
-		const char *call;
-		enum finding_code code;
-		const char *sentence;
-	} calls[] = {
-		{ "session", FINDING_PEER_DAEMON_LOST,
-		  "the daemon on %s went away during the run" },
-		{ "connect", FINDING_PEER_UNREACHABLE, "the daemon on %s cannot be reached" },
-		{ "tls", FINDING_PEER_KEY_REFUSED,
-		  "the daemon on %s does not hold the same fleet key" },
-		{ "hello", FINDING_PEER_PROTOCOL,
-		  "the daemon on %s speaks another version of the control protocol" },
-		{ "permit", FINDING_PEER_REFUSED, "the daemon on %s does not permit this run" },
-		{ "busy", FINDING_PEER_REFUSED, "the daemon on %s is busy with other runs" },
-	};
-
-	/* A refusal keeps the class of its reason (a limit, say). */
-	if (view->failure->error.class != ERROR_PEER && !is_call(view, "permit") &&
-	    !is_call(view, "busy")) {
-		return false;
-	}
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		if (is_call(view, calls[i].call)) {
-			finding_add(view->findings, calls[i].code, CONFIDENCE_CERTAIN,
-				    view->evidence, calls[i].sentence, node_of(view));
-			return true;
-		}
-	}
-	finding_add(view->findings, FINDING_PEER_REFUSED, CONFIDENCE_LIKELY, view->evidence,
-		    "the daemon on %s did not play its part: %s", node_of(view),
-		    view->failure->error.text);
-	return true;
+	return diagnose_peer(view->failure, node_of(view), view->evidence, view->findings);
 }
 
 static bool find_absent_device(const struct view *view)

@@ -12,22 +12,29 @@
 static const struct {
 	const char *call;
 	enum error_class class; /* ERROR_NONE: whatever it is */
+	int number; /* errno; 0: any. The first that fits counts. */
 	enum verdict verdict;
 } calls[] = {
 	/* What the fabric did cannot be told from a daemon that is not there, or has no time. */
-	{ "session", ERROR_PEER, VERDICT_INCONCLUSIVE },
-	{ "connect", ERROR_PEER, VERDICT_INCONCLUSIVE },
-	{ "busy", ERROR_PEER, VERDICT_INCONCLUSIVE },
-	{ "abort", ERROR_NONE, VERDICT_INCONCLUSIVE },
+	{ "session", ERROR_PEER, 0, VERDICT_INCONCLUSIVE },
+	{ "connect", ERROR_PEER, 0, VERDICT_INCONCLUSIVE },
+	{ "busy", ERROR_PEER, 0, VERDICT_INCONCLUSIVE },
+	{ "abort", ERROR_NONE, 0, VERDICT_INCONCLUSIVE },
+	{ "tls", ERROR_PEER, ETIMEDOUT, VERDICT_INCONCLUSIVE },
+	{ "tls", ERROR_PEER, ECONNRESET, VERDICT_INCONCLUSIVE },
+	{ "hello", ERROR_PEER, ETIMEDOUT, VERDICT_INCONCLUSIVE },
+	{ "hello", ERROR_PEER, ECONNRESET, VERDICT_INCONCLUSIVE },
 	/* Someone must set this right. */
-	{ "tls", ERROR_PEER, VERDICT_ERROR },
-	{ "hello", ERROR_PEER, VERDICT_ERROR },
-	{ "permit", ERROR_PEER, VERDICT_ERROR },
-	{ "device", ERROR_DEVICE, VERDICT_ERROR },
+	{ "tls", ERROR_PEER, 0, VERDICT_ERROR },
+	{ "hello", ERROR_PEER, 0, VERDICT_ERROR },
+	{ "permit", ERROR_PEER, 0, VERDICT_ERROR },
+	{ "assignment", ERROR_NONE, 0, VERDICT_ERROR },
+	{ "message", ERROR_PEER, 0, VERDICT_ERROR },
+	{ "device", ERROR_DEVICE, 0, VERDICT_ERROR },
 	/* A daemon or host that hangs is not the fabric. */
-	{ "deadline", ERROR_DEVICE, VERDICT_ERROR },
-	{ "limit", ERROR_INPUT, VERDICT_ERROR },
-	{ "stall", ERROR_DEVICE, VERDICT_FAIL },
+	{ "deadline", ERROR_DEVICE, 0, VERDICT_ERROR },
+	{ "limit", ERROR_INPUT, 0, VERDICT_ERROR },
+	{ "stall", ERROR_DEVICE, 0, VERDICT_FAIL },
 };
 
 static bool is_unsupported(const struct error *error)
@@ -47,13 +54,15 @@ static bool is_silent_neighbour(const struct error *error)
 enum verdict judgement_of_failure(const struct failure *failure)
 {
 	const struct error *error = &failure->error;
+	int number = error->kind == ERROR_KIND_ERRNO ? error->number : 0;
 
 	if (error->class == ERROR_BUG) {
 		return VERDICT_ERROR;
 	}
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		if ((calls[i].class == ERROR_NONE || calls[i].class == error->class) &&
-		    !strcmp(calls[i].call, error->call)) {
+		    (calls[i].number == 0 || calls[i].number == number) &&
+		    strcmp(calls[i].call, error->call) == 0) {
 			return calls[i].verdict;
 		}
 	}

@@ -35,6 +35,8 @@ const char *const confidence_names[] = { "possible", "likely", "certain", NULL }
 #define SLUG_INPUT_REFUSED "input-refused"
 #define SLUG_SETUP_FAILED "setup-failed"
 #define SLUG_RUN_CUT_SHORT "run-cut-short"
+#define SLUG_ASSIGNMENT_REFUSED "assignment-refused"
+#define SLUG_PEER_ANSWER_WRONG "peer-answer-wrong"
 
 static const struct finding_info infos[FINDING_COUNT] = {
 #define FINDING(number, name, title, explanation, cure) \

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "model/divisor.h"
 #include "util/memory.h"
 #include "util/random.h"
 
@@ -153,17 +154,6 @@ const struct schema_field operation_fields[] = {
 
 /* --- classes --- */
 
-static uint64_t greatest_divisor(uint64_t a, uint64_t b)
-{
-	while (b) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 static uint64_t weight_of_sizes(const struct operation *op)
 {
 	uint64_t sum = 0;
@@ -182,7 +172,7 @@ static uint64_t common_denominator(const struct operation *ops, size_t op_count)
 	for (size_t i = 0; i < op_count; i++) {
 		uint64_t sum = weight_of_sizes(&ops[i]);
 
-		if (__builtin_mul_overflow(common / greatest_divisor(common, sum), sum, &common) ||
+		if (__builtin_mul_overflow(common / divisor_greatest(common, sum), sum, &common) ||
 		    common > 1ull << 36) {
 			return 0;
 		}
@@ -229,7 +219,7 @@ size_t operation_classes(const struct operation *ops, size_t op_count, uint64_t 
 				.size_bytes = op->sizes[j].size_bytes,
 				.weight = class_weight(op, &op->sizes[j], common),
 			};
-			divisor = greatest_divisor(divisor, ret[count].weight);
+			divisor = divisor_greatest(divisor, ret[count].weight);
 			count++;
 		}
 	}
@@ -271,7 +261,7 @@ size_t operation_deck_length(const struct operation_class *classes, size_t class
 	uint64_t total = total_weight(classes, class_count);
 	size_t length, exact;
 
-	step = step / greatest_divisor(step, interval) * interval;
+	step = step / divisor_greatest(step, interval) * interval;
 	length = round_up(min > step ? min : step, step);
 	if (class_count <= 1) {
 		return length;
@@ -281,7 +271,7 @@ size_t operation_deck_length(const struct operation_class *classes, size_t class
 		length = round_up(class_count * interval, step);
 	}
 	if (total <= EXACT_DECK) {
-		exact = step / greatest_divisor(step, total) * total;
+		exact = step / divisor_greatest(step, total) * total;
 		if (exact <= EXACT_DECK) {
 			return round_up(length, exact);
 		}
@@ -354,15 +344,16 @@ void operation_deck(const struct operation_class *classes, size_t class_count,
 {
 	uint64_t interval = signal_interval ? signal_interval : 1;
 	size_t signalled_cards = length / interval;
-	size_t ones[LIMIT_CLASSES], signalled[LIMIT_CLASSES], all[LIMIT_CLASSES];
+	size_t floors[LIMIT_CLASSES] = { 0 };
+	size_t signalled[LIMIT_CLASSES], all[LIMIT_CLASSES];
 	_cleanup_free_ uint16_t *pile = memory_new_array(length ? length : 1, sizeof(*pile));
 	size_t top = 0, next_signalled, next_other;
 	struct prng prng;
 
-	for (size_t i = 0; i < class_count; i++) {
-		ones[i] = signalled_cards >= class_count ? 1 : 0;
+	for (size_t i = 0; i < class_count && signalled_cards >= class_count; i++) {
+		floors[i] = 1;
 	}
-	apportion(classes, class_count, signalled_cards, ones, signalled);
+	apportion(classes, class_count, signalled_cards, floors, signalled);
 	/* No class has more signalled cards than cards. */
 	apportion(classes, class_count, length, signalled, all);
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "model/run.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/run_record.h"
 #include "util/memory.h"
+#include "util/text.h"
 
 const char *const outcome_names[] = { "ok", "missed", "inconclusive", NULL };
 const char *const run_state_names[] = { "queued", "running", "done", NULL };
@@ -19,6 +21,7 @@ struct run *run_new(const struct scenario *scenario)
 	run->scenario = memory_new(sizeof(*run->scenario));
 	*run->scenario = *scenario;
 	run->error = FAILURE_INIT;
+	run->weight_bytes = sizeof(*run) + sizeof(*run->scenario);
 	return run;
 }
 
@@ -28,19 +31,56 @@ static void free_participant(struct participant *end)
 	sample_totals_done(&end->totals);
 }
 
-void run_free(struct run *run)
+struct run *run_ref(struct run *run)
 {
-	if (!run) {
-		return;
+	run->extra_references++;
+	return run;
+}
+
+static void free_measurement(struct measurement *measurement)
+{
+	free_participant(&measurement->initiator);
+	free_participant(&measurement->responder);
+	free(measurement);
+}
+
+bool run_free_piece(struct run *run, size_t count)
+{
+	if (run->extra_references > 0) {
+		run->extra_references--;
+		return false;
 	}
-	for (size_t i = 0; i < run->measurement_count; i++) {
-		free_participant(&run->measurements[i]->initiator);
-		free_participant(&run->measurements[i]->responder);
-		free(run->measurements[i]);
+	for (; count > 0 && run->measurement_count > 0; count--) {
+		free_measurement(run->measurements[--run->measurement_count]);
+	}
+	if (run->measurement_count > 0) {
+		return true;
 	}
 	free(run->measurements);
 	free(run->scenario);
 	free(run);
+	return false;
+}
+
+void run_free(struct run *run)
+{
+	if (run != NULL) {
+		run_free_piece(run, SIZE_MAX);
+	}
+}
+
+static uint64_t totals_bytes(const struct totals *totals)
+{
+	return totals->class_count * sizeof(*totals->classes) +
+	       totals->interval_count * sizeof(*totals->intervals);
+}
+
+void run_weigh(struct run *run, const struct measurement *measurement)
+{
+	run->weight_bytes += sizeof(*measurement) + totals_bytes(&measurement->initiator.totals) +
+			     totals_bytes(&measurement->responder.totals);
+	run->weight_bytes += measurement->initiator.info ? sizeof(*measurement->initiator.info) : 0;
+	run->weight_bytes += measurement->responder.info ? sizeof(*measurement->responder.info) : 0;
 }
 
 struct measurement *run_add_measurement(struct run *run)
@@ -57,6 +97,18 @@ struct measurement *run_add_measurement(struct run *run)
 					  sizeof(*run->measurements));
 	run->measurements[run->measurement_count++] = measurement;
 	return measurement;
+}
+
+void run_set_stopped(struct run *run, const char *node, const char *reason)
+{
+	if (error_is_set(&run->error.error)) {
+		return;
+	}
+	run->error = FAILURE_INIT;
+	error_set(&run->error.error, -ECANCELED, ERROR_INPUT, "stopped: %s", reason);
+	run->error.error.stage = STAGE_RUN;
+	text_copy(run->error.error.call, sizeof(run->error.error.call), "abort");
+	text_copy(run->error.node, sizeof(run->error.node), node);
 }
 
 static json_t *write_counts(const struct run *run)
@@ -124,10 +176,9 @@ static void write_head(const struct run *run, json_t *object)
 	json_set_take(object, "counts", write_counts(run));
 }
 
-json_t *run_write(const struct run *run, bool with_histograms)
+json_t *run_write_head(const struct run *run)
 {
 	json_t *object = json_object();
-	json_t *measurements = json_array();
 
 	json_set_string(object, "schema", "rdmatestd.run");
 	json_set_u64(object, "schema_version", RESULT_SCHEMA_VERSION);
@@ -141,6 +192,14 @@ json_t *run_write(const struct run *run, bool with_histograms)
 	json_set_take(object, "plan", write_plan(run));
 	json_set_take(object, "error", failure_write(&run->error));
 	json_set_take(object, "findings", finding_write(&run->findings));
+	return object;
+}
+
+json_t *run_write(const struct run *run, bool with_histograms)
+{
+	json_t *object = run_write_head(run);
+	json_t *measurements = json_array();
+
 	for (size_t i = 0; i < run->measurement_count; i++) {
 		json_array_append_new(measurements, run_record_measurement(run->measurements[i],
 									   with_histograms));
@@ -149,44 +208,43 @@ json_t *run_write(const struct run *run, bool with_histograms)
 	return object;
 }
 
-/* The most telling one: of the run as a whole, else of the worst measurement. */
-static const struct findings *telling_findings(const struct run *run)
+const struct finding *run_main_finding(const struct run *run,
+				       const struct measurement **ret_measurement)
 {
-	const struct findings *findings = &run->findings;
-	int worst = VERDICT_PASS;
+	const struct measurement *worst = NULL;
 
-	if (findings->count) {
-		return findings;
+	*ret_measurement = NULL;
+	if (run->findings.count > 0) {
+		return &run->findings.items[0];
 	}
 	for (size_t i = 0; i < run->measurement_count; i++) {
 		const struct measurement *measurement = run->measurements[i];
 
-		if (measurement->findings.count &&
-		    (measurement->verdict > worst || !findings->count)) {
-			worst = measurement->verdict;
-			findings = &measurement->findings;
+		if (measurement->findings.count > 0 &&
+		    (worst == NULL || measurement->verdict > worst->verdict)) {
+			worst = measurement;
 		}
 	}
-	return findings;
+	*ret_measurement = worst;
+	return worst != NULL ? &worst->findings.items[0] : NULL;
 }
 
 static json_t *write_first_finding(const struct run *run)
 {
-	const struct findings *findings = telling_findings(run);
-	const struct finding_info *info;
+	const struct measurement *measurement;
+	const struct finding *finding = run_main_finding(run, &measurement);
 	json_t *object;
 	char code[16];
 
-	if (findings->count == 0) {
+	if (finding == NULL) {
 		return json_null();
 	}
-	info = finding_info(findings->items[0].code);
-	snprintf(code, sizeof(code), "RDT-%04u", info->number);
+	snprintf(code, sizeof(code), "RDT-%04u", finding_info(finding->code)->number);
 	object = json_object();
 	json_set_string(object, "code", code);
-	json_set_string(object, "name", info->slug);
-	json_set_string(object, "confidence", confidence_names[findings->items[0].confidence]);
-	json_set_string(object, "text", findings->items[0].text);
+	json_set_string(object, "name", finding_info(finding->code)->slug);
+	json_set_string(object, "confidence", confidence_names[finding->confidence]);
+	json_set_string(object, "text", finding->text);
 	return object;
 }
 

@@ -50,7 +50,10 @@ struct measurement {
 	struct participant responder;
 	int64_t started_real_ns;
 	int64_t ended_real_ns;
-	uint64_t accepted_to_first_post_ns; /* 0: never posted */
+	/* From when the run was accepted (its turn, if it had to wait for another run; its own
+	 * begin, if it had to wait for other pairs of the run) to the initiator's first post;
+	 * planning and set-up are in it. 0: never posted. How the post is timed: run/measure. */
+	uint64_t accepted_to_first_post_ns;
 	struct steps coordination; /* prepare, connect, start: round trips of the coordinator */
 	int verdict;
 	struct failure first_error; /* of both ends and the sessions */
@@ -66,6 +69,7 @@ enum run_trigger { TRIGGER_MANUAL, TRIGGER_STARTUP, TRIGGER_SCHEDULE };
 extern const char *const run_trigger_names[];
 
 struct run {
+	unsigned extra_references; /* of run_ref */
 	char id[32]; /* ULID */
 	struct scenario *scenario; /* a copy; owned */
 	char coordinator[LIMIT_NAME];
@@ -81,14 +85,33 @@ struct run {
 	struct findings findings; /* likewise */
 	size_t measurement_count;
 	struct measurement **measurements; /* owned */
+	uint64_t weight_bytes; /* memory of all that, as far as it was weighed */
 };
 
 struct run *run_new(const struct scenario *scenario);
+/* Gives back one reference; the last one frees it. NULL too. */
 void run_free(struct run *run);
+/* As run_free, a piece at a time: gives back `count` measurements at most. True when there is more
+ * to do: call it again. */
+bool run_free_piece(struct run *run, size_t count);
+/* One more, for who still needs it when the history may have let go of it. Returns it. Loop thread.
+ */
+struct run *run_ref(struct run *run);
 struct measurement *run_add_measurement(struct run *run);
+/* Adds what the measurement holds, as it is now, to run->weight_bytes. */
+void run_weigh(struct run *run, const struct measurement *measurement);
+/* Its error, unless it has one: class INPUT, call "abort", told by `node`. */
+void run_set_stopped(struct run *run, const char *node, const char *reason);
 
 /* The record of the API. New reference. with_histograms: buckets as [lowest_ns, count] pairs, else
  * statistics only. */
 json_t *run_write(const struct run *run, bool with_histograms);
+/* The same but for its last member, `measurements`. New reference. model/run_pieces writes it all
+ * in pieces. */
+json_t *run_write_head(const struct run *run);
+/* The most telling one: of the run as a whole, else the first of its worst measurement, which is
+ * then in *ret_measurement (NULL otherwise). NULL when there is none. */
+const struct finding *run_main_finding(const struct run *run,
+				       const struct measurement **ret_measurement);
 /* One line of a list: id, scenario, state, verdict, times, counts, first finding. */
 json_t *run_write_summary(const struct run *run);

@@ -6,15 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/run_operations.h"
 #include "util/memory.h"
-
-static const struct {
-	const char *name;
-	uint64_t ppm;
-} percentiles[] = {
-	{ "50", 500000 },   { "90", 900000 },	 { "99", 990000 },
-	{ "99.9", 999000 }, { "99.99", 999900 }, { "99.999", 999990 },
-};
 
 static const char *const metric_units[] = {
 	[METRIC_LATENCY] = "ns",
@@ -45,7 +38,7 @@ static const char *known_text(const char *string)
 	return string[0] ? string : NULL;
 }
 
-static void set_rate(json_t *object, const char *key, uint64_t amount, uint64_t window_ns)
+void run_record_set_rate(json_t *object, const char *key, uint64_t amount, uint64_t window_ns)
 {
 	run_record_set_real(object, key,
 			    window_ns ? (double)amount * 1e9 / (double)window_ns : NAN);
@@ -152,167 +145,51 @@ static json_t *write_end(const struct participant *end)
 	return object;
 }
 
-/* --- operations: by size, by operation where it has several sizes, and all --- */
-
-struct group {
-	const char *scope; /* "size", "operation", "all" */
-	const char *op;
-	const char *definition; /* of latency */
-	bool has_size;
-	uint64_t size_bytes;
-	uint64_t classes;
-	uint64_t posted;
-	uint64_t completed;
-	uint64_t bytes;
-	struct histogram latency;
-};
-
-static json_t *write_percentiles(const struct histogram *latency)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]); i++) {
-		bool is_enough = histogram_has_percentile(latency, percentiles[i].ppm);
-		json_t *item = json_object();
-
-		json_set_string(item, "p", percentiles[i].name);
-		set_known(item, "value_ns", is_enough,
-			  histogram_percentile_ns(latency, percentiles[i].ppm));
-		json_set_string(item, "reason", is_enough ? NULL : "insufficient_samples");
-		json_array_append_new(array, item);
-	}
-	return array;
-}
-
-static json_t *write_latency(const struct group *group, bool with_histograms)
-{
-	const struct histogram *latency = &group->latency;
-	json_t *object = json_object();
-	bool has_values = latency->count > 0;
-
-	json_set_string(object, "definition", group->definition);
-	json_set_u64(object, "count", latency->count);
-	set_known(object, "min_ns", has_values, latency->min_ns);
-	set_known(object, "max_ns", has_values, latency->max_ns);
-	run_record_set_real(object, "mean_ns", has_values ? histogram_mean_ns(latency) : NAN);
-	run_record_set_real(object, "stddev_ns", has_values ? histogram_stddev_ns(latency) : NAN);
-	json_set_take(object, "percentiles", write_percentiles(latency));
-	json_set_take(object, "buckets", with_histograms ? histogram_write_buckets(latency) : NULL);
-	return object;
-}
-
-static json_t *write_group(const struct group *group, uint64_t window_ns, bool with_histograms)
-{
-	json_t *object = json_object();
-
-	json_set_string(object, "scope", group->scope);
-	json_set_string(object, "op", group->op);
-	set_known(object, "size_bytes", group->has_size, group->size_bytes);
-	json_set_u64(object, "posted", group->posted);
-	json_set_u64(object, "completed", group->completed);
-	json_set_u64(object, "bytes", group->bytes);
-	set_rate(object, "bandwidth_bps", group->bytes * 8, window_ns);
-	set_rate(object, "ops_per_s", group->completed, window_ns);
-	json_set_take(object, "latency", write_latency(group, with_histograms));
-	return object;
-}
-
-static const char *definition_of(const struct totals *totals, int kind)
-{
-	return totals->is_half_round_trip[kind] ? "half_round_trip" : "post_to_completion";
-}
-
-static void group_reset(struct group *group, const char *scope, const char *op)
-{
-	group->scope = scope;
-	group->op = op;
-	group->definition = NULL;
-	group->has_size = false;
-	group->classes = 0;
-	group->posted = 0;
-	group->completed = 0;
-	group->bytes = 0;
-	histogram_reset(&group->latency);
-}
-
-static void group_add(struct group *group, const struct totals *totals,
-		      const struct class_totals *class)
-{
-	const char *definition = definition_of(totals, class->class.kind);
-
-	/* What is measured differently is still shown together, and said to be mixed. */
-	group->definition =
-		!group->definition || !strcmp(group->definition, definition) ? definition : "mixed";
-	group->has_size = group->classes == 0;
-	group->size_bytes = class->class.size_bytes;
-	group->classes++;
-	group->posted += class->posted;
-	group->completed += class->completed;
-	group->bytes += class->bytes;
-	histogram_merge(&group->latency, &class->latency);
-}
-
 static json_t *write_operations(const struct participant *end, bool with_histograms)
 {
-	const struct totals *totals = &end->totals;
-	_cleanup_free_ struct group *group = memory_new(sizeof(*group));
+	_cleanup_free_ struct run_operation *operation = memory_new(sizeof(*operation));
 	json_t *array = json_array();
 
-	if (!end->has_totals) {
-		return array;
+	for (size_t i = 0; run_operations_get(end, i, operation); i++) {
+		json_array_append_new(
+			array, run_operations_write(operation, end->totals.window_ns,
+						    with_histograms ? histogram_write_buckets(
+									      &operation->latency)
+								    : NULL));
 	}
-	for (size_t i = 0; i < totals->class_count; i++) {
-		group_reset(group, "size", operation_names[totals->classes[i].class.kind]);
-		group_add(group, totals, &totals->classes[i]);
-		json_array_append_new(array,
-				      write_group(group, totals->window_ns, with_histograms));
-	}
-	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
-		group_reset(group, "operation", operation_names[kind]);
-		for (size_t i = 0; i < totals->class_count; i++) {
-			if (totals->classes[i].class.kind == kind) {
-				group_add(group, totals, &totals->classes[i]);
-			}
-		}
-		if (group->classes > 1) {
-			json_array_append_new(array, write_group(group, totals->window_ns,
-								 with_histograms));
-		}
-	}
-	group_reset(group, "all", "all");
-	for (size_t i = 0; i < totals->class_count; i++) {
-		group_add(group, totals, &totals->classes[i]);
-	}
-	json_array_append_new(array, write_group(group, totals->window_ns, with_histograms));
 	return array;
 }
 
 /* --- the time series and the expectations --- */
+
+json_t *run_record_interval(const struct sample *sample)
+{
+	bool has_latency = sample->latency_count > 0;
+	json_t *object = json_object();
+
+	json_set_u64(object, "start_ns", sample->start_ns);
+	json_set_u64(object, "end_ns", sample->end_ns);
+	json_set_u64(object, "completed", sample->operations);
+	json_set_u64(object, "bytes", sample->bytes);
+	json_set_u64(object, "errors", sample->errors);
+	run_record_set_rate(object, "bandwidth_bps", sample->bytes * 8,
+			    sample->end_ns - sample->start_ns);
+	run_record_set_rate(object, "ops_per_s", sample->operations,
+			    sample->end_ns - sample->start_ns);
+	json_set_u64(object, "latency_count", sample->latency_count);
+	set_known(object, "latency_min_ns", has_latency, sample->latency_min_ns);
+	set_known(object, "latency_p50_ns", has_latency, sample->latency_p50_ns);
+	set_known(object, "latency_p99_ns", has_latency, sample->latency_p99_ns);
+	set_known(object, "latency_max_ns", has_latency, sample->latency_max_ns);
+	return object;
+}
 
 static json_t *write_intervals(const struct participant *end)
 {
 	json_t *array = json_array();
 
 	for (size_t i = 0; end->has_totals && i < end->totals.interval_count; i++) {
-		const struct sample *sample = &end->totals.intervals[i];
-		bool has_latency = sample->latency_count > 0;
-		json_t *object = json_object();
-
-		json_set_u64(object, "start_ns", sample->start_ns);
-		json_set_u64(object, "end_ns", sample->end_ns);
-		json_set_u64(object, "completed", sample->operations);
-		json_set_u64(object, "bytes", sample->bytes);
-		json_set_u64(object, "errors", sample->errors);
-		set_rate(object, "bandwidth_bps", sample->bytes * 8,
-			 sample->end_ns - sample->start_ns);
-		set_rate(object, "ops_per_s", sample->operations,
-			 sample->end_ns - sample->start_ns);
-		json_set_u64(object, "latency_count", sample->latency_count);
-		set_known(object, "latency_min_ns", has_latency, sample->latency_min_ns);
-		set_known(object, "latency_p50_ns", has_latency, sample->latency_p50_ns);
-		set_known(object, "latency_p99_ns", has_latency, sample->latency_p99_ns);
-		set_known(object, "latency_max_ns", has_latency, sample->latency_max_ns);
-		json_array_append_new(array, object);
+		json_array_append_new(array, run_record_interval(&end->totals.intervals[i]));
 	}
 	return array;
 }
@@ -340,7 +217,7 @@ static json_t *write_expectations(const struct measurement *measurement)
 	return array;
 }
 
-json_t *run_record_measurement(const struct measurement *measurement, bool with_histograms)
+json_t *run_record_head(const struct measurement *measurement)
 {
 	const struct participant *initiator = &measurement->initiator;
 	const struct totals *totals = &initiator->totals;
@@ -366,12 +243,20 @@ json_t *run_record_measurement(const struct measurement *measurement, bool with_
 	json_set_u64(object, "completed", totals->operations);
 	json_set_u64(object, "bytes", totals->bytes);
 	json_set_u64(object, "errors", totals->errors + measurement->responder.totals.errors);
-	set_rate(object, "bandwidth_bps", totals->bytes * 8, window_ns);
-	set_rate(object, "ops_per_s", totals->operations, window_ns);
+	run_record_set_rate(object, "bandwidth_bps", totals->bytes * 8, window_ns);
+	run_record_set_rate(object, "ops_per_s", totals->operations, window_ns);
 	json_set_take(object, "first_error", failure_write(&measurement->first_error));
 	json_set_take(object, "findings", finding_write(&measurement->findings));
 	json_set_take(object, "expect", write_expectations(measurement));
-	json_set_take(object, "operations", write_operations(initiator, with_histograms));
-	json_set_take(object, "intervals", write_intervals(initiator));
+	return object;
+}
+
+json_t *run_record_measurement(const struct measurement *measurement, bool with_histograms)
+{
+	json_t *object = run_record_head(measurement);
+
+	json_set_take(object, "operations",
+		      write_operations(&measurement->initiator, with_histograms));
+	json_set_take(object, "intervals", write_intervals(&measurement->initiator));
 	return object;
 }

@@ -11,5 +11,12 @@
 
 /* New reference. */
 json_t *run_record_measurement(const struct measurement *measurement, bool with_histograms);
+/* The same but for its last two members, `operations` (model/run_operations) and `intervals`. New
+ * reference. */
+json_t *run_record_head(const struct measurement *measurement);
+/* One of the `intervals`. New reference. */
+json_t *run_record_interval(const struct sample *sample);
 /* Six significant digits: what a measured value is worth, and what compares byte by byte. */
 void run_record_set_real(json_t *object, const char *key, double value);
+/* `amount` a second, null without a window. */
+void run_record_set_rate(json_t *object, const char *key, uint64_t amount, uint64_t window_ns);

@@ -45,10 +45,10 @@ struct progress {
 
 struct class_totals {
 	struct operation_class class;
-	uint64_t posted; /* in the window */
-	uint64_t completed;
+	uint64_t posted; /* while the window was open */
+	uint64_t completed; /* while the window was open, some of them posted before */
 	uint64_t bytes;
-	struct histogram latency; /* of signalled ones that started in the window */
+	struct histogram latency; /* of the signalled ones among `completed` */
 };
 
 /* Why the traffic ended. */

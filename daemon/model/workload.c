@@ -10,6 +10,7 @@ const char *const load_model_names[] = { "closed", "open", NULL };
 
 #define S_NS 1000000000ull
 #define DEFAULT_DURATION_NS (10 * S_NS)
+#define MIN_DURATION_NS 1000000u /* nothing can be told from less */
 #define ITERATIONS_TIMEOUT_NS                                                                   \
 	(600 * S_NS) /* how long they take is not known before: ten minutes, unless run.timeout \
 			says else */
@@ -79,7 +80,7 @@ const struct schema_field qp_fields[] = {
 	  QP(traffic_class),
 	  RANGE(0, 255),
 	  .fallback = "auto",
-	  .doc = "GRH traffic class (DSCP << 2 on RoCE v2); auto: unset, the port's default class." },
+	  .doc = "GRH traffic class (DSCP << 2 on RoCE v2); auto: unset, the port's default class (0), with a warning." },
 	{ .key = "flow_label",
 	  .type = SCHEMA_HEX,
 	  QP(flow_label),
@@ -176,7 +177,7 @@ const struct schema_field cq_fields[] = {
 	  CQ(size),
 	  RANGE(1, LIMIT_QUEUE_WRS),
 	  .fallback = "auto",
-	  .doc = "Entries of the completion queue; auto: all that can be outstanding." },
+	  .doc = "Entries of each of the two completion queues, of sends and of receives; auto: all that can wait there." },
 	LATER("moderation", "use workload.signal_interval to get fewer completions"),
 	{ 0 },
 };
@@ -265,13 +266,15 @@ const struct schema_field run_fields[] = {
 	{ .key = "duration",
 	  .json_key = "duration_ns",
 	  .type = SCHEMA_DURATION,
+	  .is_optional = true,
 	  RUN(duration_ns),
-	  RANGE(0, LIMIT_RUN_DURATION_NS),
+	  RANGE(MIN_DURATION_NS, LIMIT_RUN_DURATION_NS),
 	  .doc = "The measured window; 10s when neither it nor iterations is given." },
 	{ .key = "iterations",
 	  .type = SCHEMA_INTEGER,
+	  .is_optional = true,
 	  RUN(iterations),
-	  RANGE(0, 1000000000000ull),
+	  RANGE(1, 1000000000000ull),
 	  .doc = "Instead of duration: operations after the warm-up, over all queue pairs." },
 	{ .key = "interval",
 	  .json_key = "interval_ns",
@@ -311,7 +314,7 @@ const struct schema_field cpu_fields[] = {
 	  CPU(affinity),
 	  RANGE(0, 4095),
 	  .fallback = "auto",
-	  .doc = "CPU of the measuring thread on both ends; auto: one of the device's NUMA node." },
+	  .doc = "CPU of the measuring thread on both ends; auto: any of the device's NUMA node that is not isolated." },
 	LATER("threads", "leave it out: one thread measures"),
 	{ 0 },
 };

@@ -8,231 +8,21 @@
 
 #include "fleet/permit.h"
 #include "model/failure.h"
-#include "model/sample.h"
-#include "util/clock.h"
-#include "util/list.h"
+#include "run/errand.h"
 #include "util/log.h"
 #include "util/memory.h"
 #include "util/text.h"
 
-#define IDLE_TIMEOUT_NS (60ull * 1000000000)
 #define RELEASING_RETRY_NS (200ull * 1000000)
-
-enum task_state {
-	TASK_PREPARING,
-	TASK_PREPARED,
-	TASK_CONNECTING,
-	TASK_CONNECTED,
-	TASK_RUNNING,
-	TASK_FINISHED,
-	TASK_RELEASING
-};
-
-/* One job and the way that its answers go. */
-struct task {
-	struct list link;
-	struct agent *agent;
-	struct agent_way *way; /* NULL once it broke */
-	struct job *job;
-	struct assignment assignment;
-	enum task_state state;
-	sd_event_source *deadline;
-	uint64_t whole_deadline_mono_ns;
-	uint64_t start_mono_ns;
-	bool wants_released; /* the coordinator waits for `released` */
-	bool has_failed; /* and said so: that was the last word but `released` */
-};
-
-struct agent {
-	sd_event *event;
-	struct engine *engine;
-	const char *node_name;
-	struct limit_settings limits;
-	struct list tasks;
-	struct list ways;
-	size_t task_count;
-	bool is_stopping;
-};
-
-struct agent_way {
-	struct list link;
-	struct agent *agent;
-	char coordinator[LIMIT_NAME];
-	bool has_labels;
-	struct labels labels;
-	agent_answer_fn answer;
-	void *arg;
-};
-
-static json_t *new_answer(const char *kind, const struct assignment *assignment)
-{
-	json_t *message = json_object();
-
-	json_set_string(message, "kind", kind);
-	json_set_string(message, "run", assignment->run_id);
-	json_set_u64(message, "pair", assignment->pair);
-	json_set_string(message, "role", job_role_names[assignment->role]);
-	return message;
-}
-
-static void answer(struct task *task, json_t *message)
-{
-	if (task->way != NULL && !task->has_failed) {
-		task->way->answer(task->way->arg, message);
-	} else {
-		json_decref(message);
-	}
-}
-
-static void answer_simple(struct task *task, const char *kind)
-{
-	answer(task, new_answer(kind, &task->assignment));
-}
-
-static int on_deadline(sd_event_source *source, uint64_t usec, void *arg)
-{
-	struct task *task = arg;
-
-	log_warning("run %s: job of coordinator \"%s\" got no further message in time; released",
-		    task->assignment.run_id, task->assignment.coordinator);
-	task->state = TASK_RELEASING;
-	job_release(task->job);
-	return 0;
-}
-
-/* The next message must come by then; at most the whole run's deadline. */
-static void arm(struct task *task, uint64_t timeout_ns)
-{
-	uint64_t when = clock_mono_ns() + timeout_ns;
-
-	if (when > task->whole_deadline_mono_ns) {
-		when = task->whole_deadline_mono_ns;
-	}
-	sd_event_source_set_time(task->deadline, when / 1000);
-	sd_event_source_set_enabled(task->deadline, SD_EVENT_ONESHOT);
-}
-
-static void on_prepared(void *arg, struct job *job, const struct endpoint_info *info,
-			const struct steps *steps)
-{
-	struct task *task = arg;
-	json_t *message = new_answer("prepared", &task->assignment);
-
-	task->state = TASK_PREPARED;
-	json_set_take(message, "info", schema_write(endpoint_info_fields, info));
-	json_set_take(message, "steps", step_write(steps));
-	answer(task, message);
-	arm(task, IDLE_TIMEOUT_NS);
-}
-
-static void on_connected(void *arg, struct job *job, const struct steps *steps)
-{
-	struct task *task = arg;
-	json_t *message = new_answer("connected", &task->assignment);
-
-	task->state = TASK_CONNECTED;
-	json_set_take(message, "steps", step_write(steps));
-	answer(task, message);
-	arm(task, IDLE_TIMEOUT_NS);
-}
-
-static void on_started(void *arg, struct job *job)
-{
-	struct task *task = arg;
-	json_t *message = new_answer("started", &task->assignment);
-
-	json_set_u64(message, "first_post_ns", clock_mono_ns() - task->start_mono_ns);
-	answer(task, message);
-}
-
-static void on_progress(void *arg, struct job *job, const struct progress *progress)
-{
-	struct task *task = arg;
-	json_t *message = new_answer("progress", &task->assignment);
-
-	json_set_take(message, "progress", sample_progress_write(progress));
-	answer(task, message);
-}
-
-static void on_finished(void *arg, struct job *job, struct totals *totals)
-{
-	struct task *task = arg;
-	json_t *message = new_answer("finished", &task->assignment);
-
-	if (task->state == TASK_RUNNING) {
-		task->state = TASK_FINISHED;
-		arm(task, IDLE_TIMEOUT_NS);
-	}
-	if (error_is_set(&totals->failure.error) && totals->failure.node[0] == '\0') {
-		text_copy(totals->failure.node, sizeof(totals->failure.node),
-			  task->agent->node_name);
-	}
-	json_set_take(message, "totals", sample_totals_write(totals));
-	sample_totals_done(totals);
-	answer(task, message);
-}
-
-static void on_failed(void *arg, struct job *job, const struct failure *failure,
-		      const struct steps *steps)
-{
-	struct task *task = arg;
-	json_t *message = new_answer("failed", &task->assignment);
-	struct failure named = *failure;
-
-	text_copy(named.node, sizeof(named.node), task->agent->node_name);
-	if (named.device[0] == '\0') {
-		text_copy(named.device, sizeof(named.device),
-			  assignment_local(&task->assignment)->device);
-	}
-	task->state = TASK_FINISHED;
-	json_set_take(message, "failure", failure_write(&named));
-	json_set_take(message, "steps", step_write(steps));
-	answer(task, message);
-	task->has_failed = true;
-	arm(task, IDLE_TIMEOUT_NS);
-}
-
-static void on_released(void *arg, struct job *job)
-{
-	struct task *task = arg;
-
-	if (task->wants_released) {
-		task->has_failed = false;
-		answer_simple(task, "released");
-	}
-	sd_event_source_disable_unref(task->deadline);
-	list_remove(&task->link);
-	task->agent->task_count--;
-	free(task);
-}
-
-static const struct job_events job_events = {
-	.prepared = on_prepared,
-	.connected = on_connected,
-	.started = on_started,
-	.progress = on_progress,
-	.finished = on_finished,
-	.failed = on_failed,
-	.released = on_released,
-};
-
-static void release(struct task *task)
-{
-	if (task->state != TASK_RELEASING) {
-		task->state = TASK_RELEASING;
-		sd_event_source_set_enabled(task->deadline, SD_EVENT_OFF);
-		job_release(task->job);
-	}
-}
 
 /* Another job on this end's port: two would measure each other. */
 static bool endpoint_is_busy(const struct agent_way *way, const struct assignment *assignment)
 {
 	const struct endpoint *ours = assignment_local(assignment);
-	struct task *task;
+	struct errand *errand;
 
-	list_each(task, &way->agent->tasks, link) {
-		const struct endpoint *theirs = assignment_local(&task->assignment);
+	list_each(errand, &way->agent->errands, link) {
+		const struct endpoint *theirs = assignment_local(&errand->assignment);
 
 		if (strcmp(ours->device, theirs->device) != 0 ||
 		    ours->port_num != theirs->port_num) {
@@ -240,9 +30,9 @@ static bool endpoint_is_busy(const struct agent_way *way, const struct assignmen
 		}
 		/* Both ends of one pair may be the same port, a loopback through the device: but
 		 * not because somebody else names the same run. */
-		if (task->way == way && assignment->role != task->assignment.role &&
-		    assignment->pair == task->assignment.pair &&
-		    strcmp(assignment->run_id, task->assignment.run_id) == 0) {
+		if (errand->way == way && assignment->role != errand->assignment.role &&
+		    assignment->pair == errand->assignment.pair &&
+		    strcmp(assignment->run_id, errand->assignment.run_id) == 0) {
 			continue;
 		}
 		return true;
@@ -273,36 +63,34 @@ static enum permit_answer ask_permit(struct agent_way *way, const struct assignm
 static void answer_refused(struct agent_way *way, const struct assignment *assignment,
 			   const struct error *err)
 {
-	json_t *message = new_answer("failed", assignment);
 	struct failure failure = FAILURE_INIT;
 	struct steps steps = { 0 };
 
 	failure.error = *err;
-	text_copy(failure.node, sizeof(failure.node), way->agent->node_name);
-	text_copy(failure.device, sizeof(failure.device), assignment_local(assignment)->device);
-	json_set_take(message, "failure", failure_write(&failure));
-	json_set_take(message, "steps", step_write(&steps));
-	way->answer(way->arg, message);
+	way->answer(way->arg,
+		    errand_answer_failed(assignment, way->agent->node_name, &failure, &steps));
 }
 
 static void answer_busy(struct agent_way *way, const struct assignment *assignment,
 			uint64_t retry_after_ns, const struct error *err)
 {
-	json_t *message = new_answer("busy", assignment);
+	json_t *message = errand_answer("busy", assignment);
 
 	json_set_u64(message, "retry_after_ns", retry_after_ns);
 	json_set_string(message, "error", err->text);
 	way->answer(way->arg, message);
 }
 
-static struct task *find_task(struct agent_way *way, const char *run_id, uint64_t pair, int role)
+static struct errand *find_errand(struct agent_way *way, const char *run_id, uint64_t pair,
+				  int role)
 {
-	struct task *task;
+	struct errand *errand;
 
-	list_each(task, &way->agent->tasks, link) {
-		if (task->way == way && task->assignment.pair == pair &&
-		    task->assignment.role == role && strcmp(task->assignment.run_id, run_id) == 0) {
-			return task;
+	list_each(errand, &way->agent->errands, link) {
+		if (errand->way == way && errand->assignment.pair == pair &&
+		    errand->assignment.role == role &&
+		    strcmp(errand->assignment.run_id, run_id) == 0) {
+			return errand;
 		}
 	}
 	return NULL;
@@ -310,19 +98,18 @@ static struct task *find_task(struct agent_way *way, const char *run_id, uint64_
 
 static void handle_prepare(struct agent_way *way, const struct assignment *assignment)
 {
-	struct agent *agent = way->agent;
 	struct error err = ERROR_INIT;
 	uint64_t retry_after_ns = 0;
-	struct task *task;
+	struct errand *errand;
 
-	task = find_task(way, assignment->run_id, assignment->pair, assignment->role);
-	if (task != NULL && task->state == TASK_RELEASING) {
+	errand = find_errand(way, assignment->run_id, assignment->pair, assignment->role);
+	if (errand != NULL && errand->state == ERRAND_RELEASING) {
 		error_set(&err, -EBUSY, ERROR_RESOURCE,
 			  "the earlier attempt of this pair is still being released");
 		answer_busy(way, assignment, RELEASING_RETRY_NS, &err);
 		return;
 	}
-	if (task != NULL) {
+	if (errand != NULL) {
 		error_set(&err, -EEXIST, ERROR_PEER,
 			  "pair %" PRIu64 " of run %s is prepared already", assignment->pair,
 			  assignment->run_id);
@@ -340,100 +127,21 @@ static void handle_prepare(struct agent_way *way, const struct assignment *assig
 		answer_refused(way, assignment, &err);
 		return;
 	case PERMIT_YES:
+		errand_new(way, assignment);
 		break;
 	}
-	task = memory_new(sizeof(*task));
-	task->agent = agent;
-	task->way = way;
-	task->assignment = *assignment;
-	task->whole_deadline_mono_ns =
-		clock_mono_ns() + workload_timeout_ns(&assignment->workload) + IDLE_TIMEOUT_NS;
-	if (sd_event_add_time(agent->event, &task->deadline, CLOCK_MONOTONIC, 0, 1000, on_deadline,
-			      task) < 0) {
-		abort(); /* out of memory only */
-	}
-	list_append(&agent->tasks, &task->link);
-	agent->task_count++;
-	task->job = job_new(agent->engine, assignment, &job_events, task);
-	arm(task, IDLE_TIMEOUT_NS);
-	job_prepare(task->job);
 }
 
-/* A message out of order is the coordinator's bug: said, and the job ends. */
-static bool expect_state(struct task *task, enum task_state state, const char *kind)
-{
-	struct failure failure = FAILURE_INIT;
-	struct steps steps = { 0 };
-
-	if (task->state == state && !task->has_failed) {
-		return true;
-	}
-	if (task->state == TASK_RUNNING) {
-		job_stop(task->job);
-	}
-	if (task->state != TASK_RELEASING) {
-		error_set(&failure.error, -EPROTO, ERROR_PEER, "message \"%s\" came out of order",
-			  kind);
-		failure.error.stage = STAGE_CONNECT;
-		on_failed(task, task->job, &failure, &steps);
-	}
-	return false;
-}
-
-static void handle_connect(struct task *task, const json_t *message)
-{
-	_cleanup_free_ struct endpoint_info *info = memory_new(sizeof(*info));
-	struct failure failure = FAILURE_INIT;
-	struct steps steps = { 0 };
-	json_t *object;
-
-	if (!expect_state(task, TASK_PREPARED, "connect")) {
-		return;
-	}
-	if (json_get_object(message, "info", &object, &failure.error) < 0 ||
-	    schema_read(endpoint_info_fields, object, info, &failure.error) < 0) {
-		failure.error.stage = STAGE_CONNECT;
-		on_failed(task, task->job, &failure, &steps);
-		return;
-	}
-	if (info->qp_count != task->assignment.workload.qp.num_qps) {
-		error_set(&failure.error, -EINVAL, ERROR_PEER,
-			  "the other end prepared %zu queue pairs, the assignment says %" PRIu64,
-			  info->qp_count, task->assignment.workload.qp.num_qps);
-		failure.error.stage = STAGE_CONNECT;
-		on_failed(task, task->job, &failure, &steps);
-		return;
-	}
-	task->state = TASK_CONNECTING;
-	arm(task, IDLE_TIMEOUT_NS);
-	job_connect(task->job, info);
-}
-
-static void handle_start(struct task *task)
-{
-	if (!expect_state(task, TASK_CONNECTED, "start")) {
-		return;
-	}
-	task->state = TASK_RUNNING;
-	task->start_mono_ns = clock_mono_ns();
-	/* The worker keeps the run's own deadline; this one is for a worker that is gone. */
-	arm(task, workload_timeout_ns(&task->assignment.workload) + IDLE_TIMEOUT_NS);
-	job_start(task->job);
-}
-
-static void handle_for_task(struct task *task, const char *kind, const json_t *message)
+static void handle_for_errand(struct errand *errand, const char *kind, const json_t *message)
 {
 	if (strcmp(kind, "connect") == 0) {
-		handle_connect(task, message);
+		errand_connect(errand, message);
 	} else if (strcmp(kind, "start") == 0) {
-		handle_start(task);
+		errand_start(errand);
 	} else if (strcmp(kind, "stop") == 0) {
-		if (task->state == TASK_RUNNING) {
-			job_stop(task->job);
-		}
+		errand_stop(errand);
 	} else if (strcmp(kind, "release") == 0) {
-		task->wants_released = true;
-		release(task);
+		errand_release(errand, true);
 	}
 }
 
@@ -465,7 +173,7 @@ bool agent_handle(struct agent_way *way, const char *kind, const json_t *message
 	char run_id[32];
 	char role[16];
 	uint64_t pair;
-	struct task *task;
+	struct errand *errand;
 	bool is_ours = false;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -492,11 +200,11 @@ bool agent_handle(struct agent_way *way, const char *kind, const json_t *message
 		answer_error(way, message, &err);
 		return true;
 	}
-	task = find_task(way, run_id, pair,
-			 strcmp(role, job_role_names[ROLE_INITIATOR]) == 0 ? ROLE_INITIATOR
-									   : ROLE_RESPONDER);
-	if (task != NULL) {
-		handle_for_task(task, kind, message);
+	errand = find_errand(way, run_id, pair,
+			     strcmp(role, job_role_names[ROLE_INITIATOR]) == 0 ? ROLE_INITIATOR
+									       : ROLE_RESPONDER);
+	if (errand != NULL) {
+		handle_for_errand(errand, kind, message);
 	} else if (strcmp(kind, "release") == 0) {
 		/* Nothing to release is as good as released. */
 		json_t *released = json_object();
@@ -534,15 +242,15 @@ struct agent_way *agent_way_new(struct agent *agent, const char *coordinator,
 
 void agent_way_free(struct agent_way *way)
 {
-	struct task *task;
+	struct errand *errand;
 
 	if (way == NULL) {
 		return;
 	}
-	list_each(task, &way->agent->tasks, link) {
-		if (task->way == way) {
-			task->way = NULL;
-			release(task);
+	list_each(errand, &way->agent->errands, link) {
+		if (errand->way == way) {
+			errand->way = NULL;
+			errand_release(errand, false);
 		}
 	}
 	list_remove(&way->link);
@@ -557,7 +265,7 @@ struct agent *agent_new(const struct agent_options *options, const struct limit_
 	agent->engine = options->engine;
 	agent->node_name = options->node_name;
 	agent->limits = *limits;
-	list_init(&agent->tasks);
+	list_init(&agent->errands);
 	list_init(&agent->ways);
 	return agent;
 }
@@ -582,16 +290,16 @@ void agent_configure(struct agent *agent, const struct limit_settings *limits)
 
 void agent_stop(struct agent *agent, const char *reason)
 {
-	struct task *task;
+	struct errand *errand;
 
 	agent->is_stopping = true;
-	list_each(task, &agent->tasks, link) {
-		log_info("run %s: job released: %s", task->assignment.run_id, reason);
-		release(task);
+	list_each(errand, &agent->errands, link) {
+		log_info("run %s: job released: %s", errand->assignment.run_id, reason);
+		errand_release(errand, false);
 	}
 }
 
 bool agent_is_idle(const struct agent *agent)
 {
-	return agent->task_count == 0;
+	return agent->errand_count == 0;
 }

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Runs of this node: takes a scenario, plans it, carries its pairs out (those that share no node at
- * once, at most four), has them judged, and puts the run into the history. One run at a time; the
- * rest wait in order. Loop thread.
+ * Runs of this node: takes scenarios, has one run at a time carried out (run/execution), and puts
+ * each into the history; the rest wait in order. Loop thread.
  */
 
 #include <stdbool.h>
@@ -16,7 +15,6 @@
 #include "run/agent.h"
 #include "run/history.h"
 
-#define COORDINATOR_PARALLEL_PAIRS 4
 #define COORDINATOR_QUEUE 64
 
 struct coordinator;
@@ -61,8 +59,8 @@ void coordinator_message(struct coordinator *coordinator, const char *node, cons
 			 const json_t *message);
 void coordinator_lost(struct coordinator *coordinator, const char *node, const struct error *why);
 
-/* {phase, pairs_done, pairs, pair: {...}, progress} of a run that waits or goes on; NULL otherwise.
- * New reference. */
+/* execution_progress of a run that goes on, {state, place_in_queue} of one that waits; NULL
+ * otherwise. New reference. */
 json_t *coordinator_progress(const struct coordinator *coordinator, const char *id);
 
 /* Whether this node initiates any pair of the scenario, going by names, labels and known peers

@@ -2,86 +2,21 @@
 #include "run/measure.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/side.h"
+#include "run/measure_internal.h"
+#include "run/order.h"
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/random.h"
 #include "util/text.h"
 
 #define SECOND_NS 1000000000ull
-#define PREPARE_TIMEOUT_NS (30 * SECOND_NS)
-#define CONNECT_TIMEOUT_NS (20 * SECOND_NS)
-#define START_TIMEOUT_NS (10 * SECOND_NS)
-/* Longer than the silence limit of sessions: a peer that is gone is not one that is late. */
-#define STOP_TIMEOUT_NS (9 * SECOND_NS)
-#define RELEASE_TIMEOUT_NS (15 * SECOND_NS)
-/* After one end stopped by itself the other gets this long to see the same thing. */
-#define OTHER_END_NS (2 * SECOND_NS)
 #define BUSY_TIMEOUT_NS (60 * SECOND_NS)
-
-enum phase {
-	PHASE_NEW,
-	PHASE_BUSY_WAIT,
-	PHASE_PREPARE_FIRST,
-	PHASE_PREPARE_SECOND,
-	PHASE_CONNECT,
-	PHASE_START_RESPONDER,
-	PHASE_START_INITIATOR,
-	PHASE_RUNNING,
-	PHASE_ONE_END_OVER,
-	PHASE_STOPPING,
-	PHASE_RELEASING,
-	PHASE_DONE,
-};
-
-static const char *const phase_words[] = {
-	"queued",   "waiting",	 "preparing", "preparing", "connecting", "starting",
-	"starting", "measuring", "measuring", "stopping",  "releasing",	 "done",
-};
-
-enum side_name { SIDE_INITIATOR, SIDE_RESPONDER };
-
-struct measure {
-	struct measure_options options;
-	struct measurement *measurement;
-	enum phase phase;
-	struct side sides[2];
-	unsigned first; /* index of the side that is prepared first */
-	sd_event_source *timer;
-	uint64_t phase_mono_ns; /* when the phase began */
-	uint64_t traffic_mono_ns; /* when the initiator had started; 0: it did not */
-	uint64_t busy_deadline_mono_ns;
-	unsigned busy_attempts;
-	bool has_progress;
-	struct progress progress;
-};
+#define BUSY_RETRY_LEAST_NS (SECOND_NS / 10)
 
 static void advance(struct measure *measure);
-
-static enum error_stage stage_of(enum phase phase)
-{
-	switch (phase) {
-	case PHASE_NEW:
-	case PHASE_BUSY_WAIT:
-	case PHASE_PREPARE_FIRST:
-	case PHASE_PREPARE_SECOND:
-		return STAGE_RESOURCE;
-	case PHASE_CONNECT:
-	case PHASE_START_RESPONDER:
-	case PHASE_START_INITIATOR:
-		return STAGE_CONNECT;
-	case PHASE_RUNNING:
-	case PHASE_ONE_END_OVER:
-	case PHASE_STOPPING:
-		return STAGE_RUN;
-	default:
-		return STAGE_TEARDOWN;
-	}
-}
 
 static void arm(struct measure *measure, uint64_t when_mono_ns)
 {
@@ -102,42 +37,20 @@ static void end_step(struct measure *measure, const char *name)
 		 clock_mono_ns() - measure->phase_mono_ns, 0);
 }
 
-static json_t *new_message(struct measure *measure, const char *kind, enum side_name side)
-{
-	json_t *message = json_object();
-
-	json_set_string(message, "kind", kind);
-	json_set_string(message, "run", measure->measurement->assignment.run_id);
-	json_set_u64(message, "pair", measure->measurement->assignment.pair);
-	json_set_string(message, "role",
-			job_role_names[side == SIDE_INITIATOR ? ROLE_INITIATOR : ROLE_RESPONDER]);
-	return message;
-}
-
-/* When it happened, as the ends count: since the traffic began. */
-static uint64_t at_ns(const struct measure *measure)
-{
-	return measure->traffic_mono_ns != 0 ? clock_mono_ns() - measure->traffic_mono_ns : 0;
-}
-
 static void send_message(struct measure *measure, enum side_name side, json_t *message)
 {
 	struct side *to = &measure->sides[side];
-	struct failure failure = FAILURE_INIT;
+	bool is_first = measure->phase <= PHASE_PREPARE_SECOND;
+	struct error err = ERROR_INIT;
 
 	if (to->is_lost) {
 		json_decref(message);
 		return;
 	}
 	if (!measure->options.send(measure->options.arg, to->node, message)) {
-		error_set(&failure.error, -ENOTCONN, ERROR_PEER, "no session to node \"%s\"",
-			  to->node);
-		failure.error.stage = measure->phase <= PHASE_PREPARE_SECOND
-					      ? STAGE_DISCOVER
-					      : stage_of(measure->phase);
-		text_copy(failure.error.call, sizeof(failure.error.call),
-			  measure->phase <= PHASE_PREPARE_SECOND ? "connect" : "session");
-		side_set_failure(to, &failure);
+		error_set(&err, -ENOTCONN, ERROR_PEER, "no session to node \"%s\"", to->node);
+		measure_failure_set(measure, to, &err, is_first ? "connect" : "session",
+				    is_first ? STAGE_DISCOVER : phase_stage(measure->phase));
 		to->is_lost = true;
 		to->has_job = false;
 		to->is_finished = true;
@@ -146,34 +59,27 @@ static void send_message(struct measure *measure, enum side_name side, json_t *m
 
 static void send_simple(struct measure *measure, const char *kind, enum side_name side)
 {
-	send_message(measure, side, new_message(measure, kind, side));
+	send_message(measure, side,
+		     order_new(kind, &measure->measurement->assignment, measure->sides[side].role));
 }
 
 static void send_prepare(struct measure *measure, enum side_name side)
 {
-	struct assignment *assignment = memory_new(sizeof(*assignment));
-	json_t *message = new_message(measure, "prepare", side);
-
-	*assignment = measure->measurement->assignment;
-	assignment->role = side == SIDE_INITIATOR ? ROLE_INITIATOR : ROLE_RESPONDER;
-	json_set_take(message, "assignment", schema_write(assignment_fields, assignment));
-	free(assignment);
 	measure->sides[side].has_job = true;
-	send_message(measure, side, message);
+	send_message(measure, side,
+		     order_prepare(&measure->measurement->assignment, measure->sides[side].role));
 }
 
 static void send_connect(struct measure *measure, enum side_name side)
 {
-	const struct participant *other = measure->sides[1 - side].participant;
-	json_t *message = new_message(measure, "connect", side);
-
-	json_set_take(message, "info", schema_write(endpoint_info_fields, other->info));
-	send_message(measure, side, message);
+	send_message(measure, side,
+		     order_connect(&measure->measurement->assignment, measure->sides[side].role,
+				   measure->sides[1 - side].participant->info));
 }
 
 static void begin_releasing(struct measure *measure)
 {
-	enter(measure, PHASE_RELEASING, RELEASE_TIMEOUT_NS);
+	enter(measure, PHASE_RELEASING, phase_timeout_ns(PHASE_RELEASING));
 	for (unsigned i = 0; i < 2; i++) {
 		if (measure->sides[i].has_job && !measure->sides[i].is_lost) {
 			send_simple(measure, "release", i);
@@ -188,7 +94,7 @@ static void begin_stopping(struct measure *measure)
 	if (measure->phase >= PHASE_STOPPING) {
 		return;
 	}
-	enter(measure, PHASE_STOPPING, STOP_TIMEOUT_NS);
+	enter(measure, PHASE_STOPPING, phase_timeout_ns(PHASE_STOPPING));
 	for (unsigned i = 0; i < 2; i++) {
 		struct side *side = &measure->sides[i];
 
@@ -215,7 +121,7 @@ static void finish(struct measure *measure)
 static void start_initiator(struct measure *measure)
 {
 	end_step(measure, "start_responder");
-	enter(measure, PHASE_START_INITIATOR, START_TIMEOUT_NS);
+	enter(measure, PHASE_START_INITIATOR, phase_timeout_ns(PHASE_START_INITIATOR));
 	measure->sides[SIDE_INITIATOR].is_start_sent = true;
 	send_simple(measure, "start", SIDE_INITIATOR);
 }
@@ -223,34 +129,50 @@ static void start_initiator(struct measure *measure)
 static void start_responder(struct measure *measure)
 {
 	end_step(measure, "connect");
-	enter(measure, PHASE_START_RESPONDER, START_TIMEOUT_NS);
+	enter(measure, PHASE_START_RESPONDER, phase_timeout_ns(PHASE_START_RESPONDER));
 	measure->sides[SIDE_RESPONDER].is_start_sent = true;
 	send_simple(measure, "start", SIDE_RESPONDER);
 }
 
+/*
+ * When the initiator posted first, on our clock: it says how long after `start` came; the ways of
+ * `start` and `started` took the rest of the time, half of it each.
+ */
+static uint64_t first_post_mono_ns(const struct measure *measure)
+{
+	uint64_t both_ns = clock_mono_ns() - measure->phase_mono_ns;
+	uint64_t there_ns = measure->sides[SIDE_INITIATOR].first_post_ns;
+
+	there_ns = there_ns < both_ns ? there_ns : both_ns;
+	return measure->phase_mono_ns + there_ns + (both_ns - there_ns) / 2;
+}
+
 static void begin_running(struct measure *measure)
 {
+	struct measurement *measurement = measure->measurement;
+
+	if (measure->sides[SIDE_INITIATOR].is_started) {
+		measurement->accepted_to_first_post_ns =
+			first_post_mono_ns(measure) - measure->options.accepted_mono_ns;
+	}
 	end_step(measure, "start_initiator");
-	measure->measurement->started_real_ns = clock_real_ns();
+	measurement->started_real_ns = clock_real_ns();
 	measure->traffic_mono_ns = clock_mono_ns();
-	measure->measurement->accepted_to_first_post_ns =
-		clock_mono_ns() - measure->options.accepted_mono_ns;
 	enter(measure, PHASE_RUNNING,
-	      workload_timeout_ns(&measure->measurement->assignment.workload) +
-		      2 * WORKLOAD_GRACE_NS);
+	      workload_timeout_ns(&measurement->assignment.workload) + 2 * WORKLOAD_GRACE_NS);
 }
 
 static void prepare_second(struct measure *measure)
 {
 	end_step(measure, "prepare_first");
-	enter(measure, PHASE_PREPARE_SECOND, PREPARE_TIMEOUT_NS);
+	enter(measure, PHASE_PREPARE_SECOND, phase_timeout_ns(PHASE_PREPARE_SECOND));
 	send_prepare(measure, 1 - measure->first);
 }
 
 static void connect_both(struct measure *measure)
 {
 	end_step(measure, "prepare_second");
-	enter(measure, PHASE_CONNECT, CONNECT_TIMEOUT_NS);
+	enter(measure, PHASE_CONNECT, phase_timeout_ns(PHASE_CONNECT));
 	send_connect(measure, SIDE_INITIATOR);
 	send_connect(measure, SIDE_RESPONDER);
 }
@@ -278,7 +200,7 @@ static void advance_forward(struct measure *measure)
 	if (measure->phase == PHASE_RUNNING && initiator->is_finished) {
 		begin_stopping(measure);
 	} else if (measure->phase == PHASE_RUNNING && responder->is_finished) {
-		enter(measure, PHASE_ONE_END_OVER, OTHER_END_NS);
+		enter(measure, PHASE_ONE_END_OVER, phase_timeout_ns(PHASE_ONE_END_OVER));
 	} else if (measure->phase == PHASE_ONE_END_OVER && initiator->is_finished) {
 		begin_stopping(measure);
 	}
@@ -306,69 +228,9 @@ static void begin_prepare(struct measure *measure)
 	for (unsigned i = 0; i < 2; i++) {
 		side_reset(&measure->sides[i]);
 	}
-	enter(measure, PHASE_PREPARE_FIRST, PREPARE_TIMEOUT_NS);
+	enter(measure, PHASE_PREPARE_FIRST, phase_timeout_ns(PHASE_PREPARE_FIRST));
 	send_prepare(measure, measure->first);
 	advance(measure);
-}
-
-static void deadline_passed(struct measure *measure, enum side_name late, const char *what)
-{
-	struct failure failure = FAILURE_INIT;
-	struct side *side = &measure->sides[late];
-
-	error_set(&failure.error, -ETIMEDOUT, ERROR_DEVICE,
-		  "node \"%s\" did not %s within %" PRIu64 " s", side->node, what,
-		  (uint64_t)((clock_mono_ns() - measure->phase_mono_ns) / SECOND_NS));
-	failure.error.stage = stage_of(measure->phase);
-	text_copy(failure.error.call, sizeof(failure.error.call), "deadline");
-	failure.at_ns = at_ns(measure);
-	side_set_failure(side, &failure);
-}
-
-static void give_up_waiting(struct measure *measure)
-{
-	for (unsigned i = 0; i < 2; i++) {
-		struct side *side = &measure->sides[i];
-
-		if (measure->phase == PHASE_STOPPING && side_owes_end(side)) {
-			deadline_passed(measure, i, "report the end of its traffic");
-			side->is_finished = true;
-		} else if (measure->phase == PHASE_RELEASING && side_owes_release(side)) {
-			deadline_passed(measure, i, "release its resources");
-			side->is_released = true;
-		}
-	}
-	advance(measure);
-}
-
-static void on_phase_deadline(struct measure *measure)
-{
-	switch (measure->phase) {
-	case PHASE_PREPARE_FIRST:
-		deadline_passed(measure, measure->first, "prepare");
-		break;
-	case PHASE_PREPARE_SECOND:
-		deadline_passed(measure, 1 - measure->first, "prepare");
-		break;
-	case PHASE_CONNECT:
-		deadline_passed(measure,
-				measure->sides[SIDE_INITIATOR].is_connected ? SIDE_RESPONDER
-									    : SIDE_INITIATOR,
-				"connect its queue pairs");
-		break;
-	case PHASE_START_RESPONDER:
-		deadline_passed(measure, SIDE_RESPONDER, "start");
-		break;
-	case PHASE_START_INITIATOR:
-		deadline_passed(measure, SIDE_INITIATOR, "start");
-		break;
-	case PHASE_RUNNING:
-		deadline_passed(measure, SIDE_INITIATOR, "finish its traffic (run.timeout)");
-		break;
-	default:
-		break;
-	}
-	begin_stopping(measure);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
@@ -384,10 +246,12 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 		break;
 	case PHASE_STOPPING:
 	case PHASE_RELEASING:
-		give_up_waiting(measure);
+		measure_failure_late(measure);
+		advance(measure);
 		break;
 	default:
-		on_phase_deadline(measure);
+		measure_failure_late(measure);
+		begin_stopping(measure);
 		break;
 	}
 	return 0;
@@ -399,23 +263,19 @@ static void on_busy(struct measure *measure, struct side *side, const json_t *me
 	uint64_t retry_after_ns = SECOND_NS;
 	char text[LIMIT_TEXT] = "";
 	uint64_t now = clock_mono_ns();
+	struct error err = ERROR_INIT;
 	uint64_t jitter;
 
-	if (measure->phase != PHASE_PREPARE_FIRST && measure->phase != PHASE_PREPARE_SECOND) {
-		return;
-	}
 	json_get_u64_or(message, "retry_after_ns", 0, 10 * SECOND_NS, &retry_after_ns, NULL);
+	if (retry_after_ns < BUSY_RETRY_LEAST_NS) {
+		retry_after_ns = BUSY_RETRY_LEAST_NS;
+	}
 	json_get_string_or(message, "error", text, sizeof(text), NULL);
 	side->has_job = false;
 	if (now >= measure->busy_deadline_mono_ns) {
-		struct failure failure = FAILURE_INIT;
-
-		error_set(&failure.error, -EBUSY, ERROR_PEER,
-			  "node \"%s\" stayed busy for %llu s: %s", side->node,
-			  BUSY_TIMEOUT_NS / SECOND_NS, text);
-		failure.error.stage = STAGE_RESOURCE;
-		text_copy(failure.error.call, sizeof(failure.error.call), "busy");
-		side_set_failure(side, &failure);
+		error_set(&err, -EBUSY, ERROR_PEER, "node \"%s\" stayed busy for %llu s: %s",
+			  side->node, BUSY_TIMEOUT_NS / SECOND_NS, text);
+		measure_failure_set(measure, side, &err, "busy", STAGE_RESOURCE);
 		begin_stopping(measure);
 		return;
 	}
@@ -432,70 +292,68 @@ static void on_busy(struct measure *measure, struct side *side, const json_t *me
 }
 
 static void on_unreadable(struct measure *measure, struct side *side, const char *kind,
-			  const struct error *err)
+			  const struct error *reason)
 {
-	struct failure failure = FAILURE_INIT;
+	struct error err = ERROR_INIT;
 
-	error_set(&failure.error, -EPROTO, ERROR_PEER,
-		  "node \"%s\" sent a \"%s\" that cannot be read: %s", side->node, kind, err->text);
-	failure.error.stage = stage_of(measure->phase);
-	text_copy(failure.error.call, sizeof(failure.error.call), "message");
-	side_set_failure(side, &failure);
+	error_set(&err, -EPROTO, ERROR_PEER, "node \"%s\" sent a \"%s\" that cannot be used: %s",
+		  side->node, kind, reason->text);
+	measure_failure_set(measure, side, &err, "message", phase_stage(measure->phase));
 	side->is_finished = true;
 	begin_stopping(measure);
+}
+
+static void on_progress(struct measure *measure, struct side *side, const json_t *message)
+{
+	if (side == &measure->sides[SIDE_INITIATOR] &&
+	    sample_progress_read(json_object_get(message, "progress"), &measure->progress, NULL) ==
+		    0) {
+		measure->has_progress = true;
+	}
 }
 
 static void dispatch(struct measure *measure, struct side *side, const char *kind,
 		     const json_t *message)
 {
 	struct error err = ERROR_INIT;
-	int r = 0;
 
-	if (strcmp(kind, "prepared") == 0) {
-		r = side_read_prepared(side, message, &err);
-	} else if (strcmp(kind, "connected") == 0) {
-		side_read_steps(side, message);
-		side->is_connected = true;
-	} else if (strcmp(kind, "started") == 0) {
-		side->is_started = true;
-	} else if (strcmp(kind, "progress") == 0) {
-		if (side == &measure->sides[SIDE_INITIATOR] &&
-		    sample_progress_read(json_object_get(message, "progress"), &measure->progress,
-					 NULL) == 0) {
-			measure->has_progress = true;
-		}
-	} else if (strcmp(kind, "finished") == 0) {
-		r = side_read_finished(side, message, &err);
-	} else if (strcmp(kind, "failed") == 0) {
-		r = side_read_failed(side, message, &err);
+	if (strcmp(kind, "progress") == 0) {
+		on_progress(measure, side, message);
+		return;
+	}
+	switch (side_take(side, measure->phase, kind, message, &err)) {
+	case SIDE_IGNORED:
+		return;
+	case SIDE_TOLD:
+		break;
+	case SIDE_FAILED:
 		begin_stopping(measure);
-	} else if (strcmp(kind, "busy") == 0) {
+		break;
+	case SIDE_BUSY:
 		on_busy(measure, side, message);
-	} else if (strcmp(kind, "released") == 0) {
-		/* Late answers to a release of the busy wait are not about the present job. */
-		side->is_released = measure->phase == PHASE_RELEASING;
-	}
-	if (r < 0) {
+		break;
+	case SIDE_UNREADABLE:
 		on_unreadable(measure, side, kind, &err);
+		break;
 	}
+	advance(measure);
 }
 
 void measure_message(struct measure *measure, const char *node, const char *kind,
 		     const json_t *message)
 {
 	const char *role = json_string_value(json_object_get(message, "role"));
-	struct side *side;
 
-	if (measure->phase == PHASE_DONE || role == NULL) {
-		return;
+	for (unsigned i = 0; role != NULL && measure->phase != PHASE_DONE && i < 2; i++) {
+		struct side *side = &measure->sides[i];
+
+		/* A node may speak for itself alone. */
+		if (strcmp(role, job_role_names[side->role]) == 0 &&
+		    strcmp(side->node, node) == 0) {
+			dispatch(measure, side, kind, message);
+			return;
+		}
 	}
-	side = &measure->sides[strcmp(role, job_role_names[ROLE_INITIATOR]) == 0 ? SIDE_INITIATOR
-										 : SIDE_RESPONDER];
-	if (strcmp(side->node, node) != 0) {
-		return; /* a node may speak for itself alone */
-	}
-	dispatch(measure, side, kind, message);
-	advance(measure);
 }
 
 void measure_lost(struct measure *measure, const char *node, const struct error *why)
@@ -505,7 +363,7 @@ void measure_lost(struct measure *measure, const char *node, const struct error 
 	}
 	for (unsigned i = 0; i < 2; i++) {
 		struct side *side = &measure->sides[i];
-		struct failure failure = FAILURE_INIT;
+		struct error err = *why;
 
 		if (strcmp(side->node, node) != 0 || side->is_lost) {
 			continue;
@@ -516,12 +374,8 @@ void measure_lost(struct measure *measure, const char *node, const struct error 
 		    (!side->is_start_sent || side->is_finished)) {
 			continue;
 		}
-		failure.error = *why;
-		failure.error.class = ERROR_PEER;
-		failure.error.stage = stage_of(measure->phase);
-		text_copy(failure.error.call, sizeof(failure.error.call), "session");
-		failure.at_ns = at_ns(measure);
-		side_set_failure(side, &failure);
+		err.class = ERROR_PEER;
+		measure_failure_set(measure, side, &err, "session", phase_stage(measure->phase));
 		side->is_finished = true;
 	}
 	if (has_failed(measure)) {
@@ -532,16 +386,13 @@ void measure_lost(struct measure *measure, const char *node, const struct error 
 
 void measure_abort(struct measure *measure, const char *reason)
 {
-	struct failure failure = FAILURE_INIT;
+	struct error err = ERROR_INIT;
 
 	if (measure->phase >= PHASE_STOPPING) {
 		return;
 	}
-	error_set(&failure.error, -ECANCELED, ERROR_INPUT, "stopped: %s", reason);
-	failure.error.stage = STAGE_RUN;
-	text_copy(failure.error.call, sizeof(failure.error.call), "abort");
-	failure.at_ns = at_ns(measure);
-	side_set_failure(&measure->sides[SIDE_INITIATOR], &failure);
+	error_set(&err, -ECANCELED, ERROR_INPUT, "stopped: %s", reason);
+	measure_failure_set(measure, &measure->sides[SIDE_INITIATOR], &err, "abort", STAGE_RUN);
 	begin_stopping(measure);
 }
 
@@ -557,10 +408,10 @@ struct measure *measure_new(const struct measure_options *options, struct measur
 
 	measure->options = *options;
 	measure->measurement = measurement;
-	measure->sides[SIDE_INITIATOR].node = measurement->assignment.initiator.node;
-	measure->sides[SIDE_INITIATOR].participant = &measurement->initiator;
-	measure->sides[SIDE_RESPONDER].node = measurement->assignment.responder.node;
-	measure->sides[SIDE_RESPONDER].participant = &measurement->responder;
+	side_init(&measure->sides[SIDE_INITIATOR], &measurement->assignment, ROLE_INITIATOR,
+		  &measurement->initiator);
+	side_init(&measure->sides[SIDE_RESPONDER], &measurement->assignment, ROLE_RESPONDER,
+		  &measurement->responder);
 	measure->first = strcmp(measure->sides[0].node, measure->sides[1].node) <= 0 ? 0 : 1;
 	if (sd_event_add_time(options->event, &measure->timer, CLOCK_MONOTONIC, 0, 1000, on_timer,
 			      measure) < 0) {
@@ -591,7 +442,7 @@ const char *measure_phase(const struct measure *measure)
 				   : measure->measurement->assignment.workload.run.warmup_ns > 0)) {
 		return "warming up";
 	}
-	return phase_words[measure->phase];
+	return phase_word(measure->phase);
 }
 
 const struct progress *measure_progress(const struct measure *measure)

@@ -9,6 +9,9 @@
  *   prepare first -> prepare second -> connect both -> start responder -> start initiator ->
  * running -> stopping -> releasing -> done
  *
+ * When the initiator posted first is its word on how long after `start` that was; the rest of the
+ * time until that word came is the way of both messages, half of it each.
+ *
  * Ends are prepared in the order of their node names, so that two coordinators that want the same
  * two ends cannot each hold one; an end that answers busy gets the other one released and is asked
  * again.
@@ -30,7 +33,7 @@ struct measure_options {
 	 * measure_free may follow at once. */
 	void (*done)(void *arg, struct measure *measure);
 	void *arg;
-	uint64_t accepted_mono_ns; /* when the run began */
+	uint64_t accepted_mono_ns; /* where accepted_to_first_post_ns counts from */
 };
 
 /* The measurement is borrowed; its assignment and ports are filled in. */

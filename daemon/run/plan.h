@@ -7,22 +7,26 @@
  *
  * Pure: no clock, no device, no network; the same input gives the same plan on every node. A pair
  * that cannot run is in the plan too, with its failure: it becomes a measurement that says so.
+ *
+ * Thousands of pairs of a thousand nodes take longer than a turn of the loop may: a plan is built
+ * in bounded pieces.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "model/assignment.h"
-#include "model/failure.h"
 #include "model/scenario.h"
+#include "run/plan_pair.h"
 #include "util/error.h"
 
 /* A node as the planner sees it. Borrowed. */
 struct plan_node {
 	const char *name;
 	const struct labels *labels;
-	const struct inventory *inventory; /* NULL: never heard of, or away */
-	const struct error *unreachable; /* why the inventory is NULL; may be NULL */
+	bool is_known; /* it told its ports; false: never heard of, or away */
+	size_t port_count;
+	const struct port *ports;
+	const struct error *unreachable; /* why it is not known; may be NULL */
 };
 
 struct plan_request {
@@ -35,25 +39,33 @@ struct plan_request {
 				       NULL: all */
 };
 
-struct plan_pair {
-	struct assignment assignment; /* role initiator; the responder's is the same with its role
-				       */
-	struct port initiator_port;
-	struct port responder_port;
-	struct failure failure; /* set: this pair cannot run */
+/* What is asked of pairs often, close together. */
+struct plan_brief {
+	unsigned initiator; /* index in request.nodes */
+	unsigned responder;
+	bool is_refused;
 };
+
+struct plan_builder;
 
 struct plan {
 	size_t count;
-	struct plan_pair **pairs; /* owned */
+	struct plan_pair **pairs; /* owned; whoever takes one leaves NULL */
+	struct plan_brief *briefs; /* one for each pair */
+	struct plan_builder *builder; /* NULL once it is complete */
 };
 
+/* What one call of plan_build does at most: nodes looked at, pairs resolved. */
+#define PLAN_PIECE 16
+
+/* Nothing is looked at yet. What the request points to is borrowed until the plan is complete. */
+struct plan *plan_new(const struct plan_request *request);
 /*
- * 0 and a plan of at least one pair; -ENOENT when the selectors match no pair (err says what each
- * matched) or none is ours; -E2BIG above topology.max_pairs; -EINVAL for a scenario that this
- * version cannot run.
+ * A bounded piece. 1 when there is more to do; 0 when the plan is complete, with at least one pair;
+ * -ENOENT when the selectors match no pair (err says how many nodes there were) or none is ours;
+ * -E2BIG above topology.max_pairs.
  */
-int plan_build(const struct plan_request *request, struct plan **ret, struct error *err);
+int plan_build(struct plan *plan, struct error *err);
 void plan_free(struct plan *plan);
 
 /* Whether `node` initiates a pair with `other`. */

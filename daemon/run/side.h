@@ -9,9 +9,12 @@
 #include <stdbool.h>
 
 #include "model/run.h"
+#include "run/phase.h"
 #include "util/json.h"
 
 struct side {
+	const struct assignment *assignment;
+	enum job_role role;
 	const char *node;
 	struct participant *participant;
 	bool has_job; /* PREPARE went there and nothing has undone it */
@@ -22,8 +25,12 @@ struct side {
 	bool is_finished; /* totals or failure came, or never will */
 	bool is_released;
 	bool is_lost;
+	uint64_t first_post_ns; /* since `start` arrived there, by its own clock */
 };
 
+/* Borrows all. */
+void side_init(struct side *side, const struct assignment *assignment, enum job_role role,
+	       struct participant *participant);
 /* Back to where nothing was asked: before an end that was busy is asked again. */
 void side_reset(struct side *side);
 /* Keeps the first failure of an end, under that end's name whatever the message says. */
@@ -33,8 +40,15 @@ bool side_has_failed(const struct side *side);
 bool side_owes_end(const struct side *side);
 bool side_owes_release(const struct side *side);
 
-/* Each takes what the message tells; -EPROTO or -EINVAL with err when it cannot be read. */
-int side_read_prepared(struct side *side, const json_t *message, struct error *err);
-int side_read_finished(struct side *side, const json_t *message, struct error *err);
-int side_read_failed(struct side *side, const json_t *message, struct error *err);
-void side_read_steps(struct side *side, const json_t *message);
+/* What a message of an end came to. */
+enum side_news {
+	SIDE_IGNORED, /* late, never asked for, or of an unknown kind */
+	SIDE_TOLD, /* it is in the record */
+	SIDE_FAILED, /* so is why it cannot go on */
+	SIDE_BUSY, /* it cannot now; nothing is changed */
+	SIDE_UNREADABLE, /* err says why it cannot be used; nothing of it is in the record */
+};
+
+/* phase: of the measurement. */
+enum side_news side_take(struct side *side, enum phase phase, const char *kind,
+			 const json_t *message, struct error *err);

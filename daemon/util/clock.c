@@ -70,23 +70,29 @@ uint64_t clock_ticks(void)
 	return read_ns(CLOCK_MONOTONIC);
 }
 
-/*
- * A stamp is as good as the two readings around the counter are close: the closest of several is
- * kept.
- */
+/* One stamp. Returns how far apart the two readings around the counter were. */
+static uint64_t stamp_once(struct clock_stamp *ret)
+{
+	uint64_t before_ns = read_ns(CLOCK_MONOTONIC_RAW);
+	uint64_t ticks = __rdtsc();
+	uint64_t gap_ns = read_ns(CLOCK_MONOTONIC_RAW) - before_ns;
+
+	*ret = (struct clock_stamp){ .ticks = ticks, .raw_ns = before_ns + gap_ns / 2 };
+	return gap_ns;
+}
+
+/* A stamp is as good as the two readings are close: the closest of several is kept. */
 static void stamp_tsc(struct clock_stamp *ret)
 {
-	uint64_t best_gap_ns = UINT64_MAX;
+	uint64_t best_gap_ns = stamp_once(ret);
 
-	for (unsigned i = 0; i < STAMP_TRIES; i++) {
-		uint64_t before_ns = read_ns(CLOCK_MONOTONIC_RAW);
-		uint64_t ticks = __rdtsc();
-		uint64_t gap_ns = read_ns(CLOCK_MONOTONIC_RAW) - before_ns;
+	for (unsigned i = 1; i < STAMP_TRIES; i++) {
+		struct clock_stamp stamp;
+		uint64_t gap_ns = stamp_once(&stamp);
 
 		if (gap_ns < best_gap_ns) {
 			best_gap_ns = gap_ns;
-			*ret = (struct clock_stamp){ .ticks = ticks,
-						     .raw_ns = before_ns + gap_ns / 2 };
+			*ret = stamp;
 		}
 	}
 }

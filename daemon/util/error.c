@@ -100,6 +100,12 @@ int error_set_call(struct error *err, int number, enum error_class class, enum e
 	return -number;
 }
 
+void error_number(struct error *err, int number)
+{
+	err->kind = ERROR_KIND_ERRNO;
+	err->number = number < 0 ? -number : number;
+}
+
 void error_prefix(struct error *err, const char *format, ...)
 {
 	char prefix[sizeof(err->text)];

@@ -74,6 +74,10 @@ int error_set_call(struct error *err, int number, enum error_class class, enum e
 /* Puts "prefix: " before the text; cuts at the end if it must, never loses the prefix. */
 void error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* What error_set wrote has this errno (of either sign): for those who act on it, not on the text.
+ */
+void error_number(struct error *err, int number);
+
 static inline bool error_is_set(const struct error *err)
 {
 	return err->class != ERROR_NONE;

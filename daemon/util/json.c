@@ -37,38 +37,55 @@ const char *json_kind_name(const json_t *value)
 	return "of an unknown kind";
 }
 
-/* Before the parser, which recurses. Brackets inside strings do not count. */
-static bool is_too_deep(const char *bytes, size_t count)
+/* What the parser would have to do; brackets and commas inside strings do not count. */
+struct shape {
+	unsigned depth;
+	size_t values; /* at most */
+};
+
+static struct shape shape_of(const char *bytes, size_t count)
 {
+	struct shape shape = { .values = 1 };
 	unsigned depth = 0;
 	bool in_string = false;
 
 	for (size_t i = 0; i < count; i++) {
+		char c = bytes[i];
+
 		if (in_string) {
-			if (bytes[i] == '\\') {
-				i++;
-			} else if (bytes[i] == '"') {
-				in_string = false;
-			}
-		} else if (bytes[i] == '"') {
+			i += c == '\\';
+			in_string = c != '"';
+		} else if (c == '"') {
 			in_string = true;
-		} else if (bytes[i] == '{' || bytes[i] == '[') {
-			if (++depth > MAX_DEPTH) {
-				return true;
-			}
-		} else if ((bytes[i] == '}' || bytes[i] == ']') && depth > 0) {
+		} else if (c == '{' || c == '[') {
+			shape.values++;
+			shape.depth = ++depth > shape.depth ? depth : shape.depth;
+		} else if (c == ',') {
+			shape.values++;
+		} else if ((c == '}' || c == ']') && depth > 0) {
 			depth--;
 		}
 	}
-	return false;
+	return shape;
 }
 
 json_t *json_read(const char *bytes, size_t count, struct error *err)
 {
+	return json_read_limited(bytes, count, SIZE_MAX, err);
+}
+
+json_t *json_read_limited(const char *bytes, size_t count, size_t max_values, struct error *err)
+{
+	struct shape shape = shape_of(bytes, count); /* before the parser, which recurses */
 	json_error_t failure;
 	json_t *value;
 
-	if (is_too_deep(bytes, count)) {
+	if (shape.values > max_values) {
+		error_set(err, -EINVAL, ERROR_INPUT, "JSON has up to %zu values; at most %zu",
+			  shape.values, max_values);
+		return NULL;
+	}
+	if (shape.depth > MAX_DEPTH) {
 		error_set(err, -EINVAL, ERROR_INPUT, "JSON is nested deeper than %d levels",
 			  MAX_DEPTH);
 		return NULL;
@@ -90,7 +107,7 @@ json_t *json_read(const char *bytes, size_t count, struct error *err)
 
 static int add_to_text(const char *bytes, size_t count, void *out)
 {
-	text_add_bytes(out, bytes, count);
+	text_escape_json(out, bytes, count);
 	return 0;
 }
 

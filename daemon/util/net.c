@@ -164,34 +164,6 @@ int net_connect_result(int fd)
 	return 0;
 }
 
-static void format_peer(const struct sockaddr_storage *peer, char *ret_peer, size_t size)
-{
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)peer;
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)peer;
-	char host[INET6_ADDRSTRLEN] = "";
-	char buf[NET_ADDRESS_SIZE];
-
-	switch (peer->ss_family) {
-	case AF_INET:
-		inet_ntop(AF_INET, &v4->sin_addr, host, sizeof(host));
-		snprintf(buf, sizeof(buf), "%s:%u", host, ntohs(v4->sin_port));
-		break;
-	case AF_INET6:
-		if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
-			inet_ntop(AF_INET, &v6->sin6_addr.s6_addr[12], host, sizeof(host));
-			snprintf(buf, sizeof(buf), "%s:%u", host, ntohs(v6->sin6_port));
-		} else {
-			inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof(host));
-			snprintf(buf, sizeof(buf), "[%s]:%u", host, ntohs(v6->sin6_port));
-		}
-		break;
-	default:
-		snprintf(buf, sizeof(buf), "unix");
-		break;
-	}
-	text_copy(ret_peer, size, buf);
-}
-
 /*
  * Failures of the connection that was to be accepted, not of the listener (accept(2)): the next one
  * may be fine.
@@ -227,7 +199,7 @@ int net_accept(int listen_fd, char *ret_peer, size_t peer_size)
 			if (peer.ss_family != AF_UNIX) {
 				enable(fd, IPPROTO_TCP, TCP_NODELAY);
 			}
-			format_peer(&peer, ret_peer, peer_size);
+			net_address_write(&peer, ret_peer, peer_size);
 			return fd;
 		}
 		if (!is_of_connection(errno)) {

@@ -65,6 +65,8 @@ struct schema_field {
 	enum schema_type type;
 	bool is_required;
 	bool has_auto; /* `auto` is accepted and is stored as SCHEMA_AUTO (numbers only) */
+	bool is_optional; /* has no default: 0, below min, is stored when it is left out, stands for
+			     that in JSON, and cannot be written (numbers only) */
 	size_t offset; /* of the member in its struct */
 	size_t size; /* NAME, STRING, STRINGS: of one char array; CUSTOM: of the member, zeroed by
 			the defaults */

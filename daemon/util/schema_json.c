@@ -138,6 +138,10 @@ static int read_number(const struct schema_field *field, const json_t *value, co
 		return error_set(err, -EINVAL, ERROR_INPUT,
 				 "\"%s\": %" JSON_INTEGER_FORMAT " is below 0", place, number);
 	}
+	if (number == 0 && field->is_optional) {
+		*member = 0;
+		return 0;
+	}
 	snprintf(quoted, sizeof(quoted), "%" JSON_INTEGER_FORMAT, number);
 	plain.type = SCHEMA_INTEGER; /* limits in the base unit, as the value is */
 	plain.has_auto = false;

@@ -95,6 +95,8 @@ static void print_default(const struct schema_field *field, struct text *out)
 		text_add(out, "-");
 	} else if (field->fallback) {
 		text_format(out, "`%s`", field->fallback);
+	} else if (field->is_optional) {
+		text_add(out, "none");
 	} else if (field->type == SCHEMA_BOOL) {
 		text_add(out, "`false`");
 	} else if (field->type == SCHEMA_ENUM) {

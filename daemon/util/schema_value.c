@@ -81,7 +81,9 @@ bool schema_value_check_range(const struct schema_field *field, uint64_t value, 
 	}
 	if (is_limited && max < INT64_MAX) {
 		text_format(why, " (allowed: %s to %s%s)", low, high,
-			    field->has_auto ? ", auto" : "");
+			    field->has_auto	 ? ", auto"
+			    : field->is_optional ? "; or leave it out"
+						 : "");
 	}
 	return false;
 }

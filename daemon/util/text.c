@@ -2,7 +2,6 @@
 #include "util/text.h"
 
 #include <ctype.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,11 +82,9 @@ void text_format_list(struct text *text, const char *format, va_list arguments)
 	text->data[text->length] = '\0';
 }
 
-/*
- * The length of the valid UTF-8 sequence at `bytes` (1 to 4), or 0. Shortest form, no surrogates.
- */
-static size_t sequence_length(const unsigned char *bytes, size_t count)
+size_t text_sequence(const char *string, size_t count)
 {
+	const unsigned char *bytes = (const unsigned char *)string;
 	unsigned char first = bytes[0];
 	unsigned char low = 0x80;
 	unsigned char high = 0xbf;
@@ -141,48 +138,6 @@ bool text_copy(char *destination, size_t size, const char *source)
 	return false;
 }
 
-/* C0, DEL, and C1 (which terminals obey too, as 0xc2 0x80..0x9f). */
-static bool is_control(const unsigned char *bytes, size_t length)
-{
-	return bytes[0] < 0x20 || bytes[0] == 0x7f ||
-	       (length == 2 && bytes[0] == 0xc2 && bytes[1] < 0xa0);
-}
-
-void text_escape(char *destination, size_t size, const char *source)
-{
-	static const char digits[] = "0123456789abcdef";
-	const unsigned char *bytes = (const unsigned char *)source;
-	size_t left = strlen(source);
-	size_t used = 0;
-
-	if (size == 0) {
-		return;
-	}
-	while (left > 0) {
-		size_t length = sequence_length(bytes, left);
-
-		if (length > 0 && !is_control(bytes, length)) {
-			if (used + length >= size) {
-				break;
-			}
-			memcpy(destination + used, bytes, length);
-			used += length;
-		} else {
-			if (used + 4 >= size) {
-				break;
-			}
-			length = 1;
-			destination[used++] = '\\';
-			destination[used++] = 'x';
-			destination[used++] = digits[bytes[0] >> 4];
-			destination[used++] = digits[bytes[0] & 15];
-		}
-		bytes += length;
-		left -= length;
-	}
-	destination[used] = '\0';
-}
-
 const char *text_quote(char *buf, const char *source)
 {
 	char longer[TEXT_QUOTED_SIZE + 4];
@@ -222,8 +177,7 @@ size_t text_utf8_prefix(const char *bytes, size_t count)
 	size_t valid = 0;
 
 	while (valid < count) {
-		size_t length =
-			sequence_length((const unsigned char *)bytes + valid, count - valid);
+		size_t length = text_sequence(bytes + valid, count - valid);
 
 		if (length == 0) {
 			break;

@@ -33,10 +33,17 @@ void text_format_list(struct text *text, const char *format, va_list arguments);
 bool text_copy(char *destination, size_t size, const char *source);
 
 /*
- * Replaces control characters and invalid UTF-8 by \xNN so that a line stays a line; always
- * terminates.
+ * For terminals and logs: control characters, what is invisible or changes the direction of writing
+ * (Unicode: default ignorable and bidirectional controls, the line separators), and invalid UTF-8
+ * become \xNN, byte by byte, so that a line stays a line and says what it shows. A character that
+ * does not fit whole ends the text; always terminates; at most 4 bytes for each of the source.
  */
 void text_escape(char *destination, size_t size, const char *source);
+/*
+ * The same characters in the text of a JSON document, whose strings are valid UTF-8, as \uNNNN: who
+ * parses it gets what there was. Adds to *out.
+ */
+void text_escape_json(struct text *out, const char *bytes, size_t count);
 
 #define TEXT_QUOTED_SIZE 44
 /*
@@ -47,6 +54,8 @@ const char *text_quote(char *buf, const char *source);
 
 /* [a-z0-9][a-z0-9._-]{0,62}: names of nodes, scenarios, labels. */
 bool text_is_name(const char *string);
+/* Length of the valid UTF-8 sequence at `bytes` (1 to 4; shortest form, no surrogates), or 0. */
+size_t text_sequence(const char *bytes, size_t count);
 bool text_is_utf8(const char *bytes, size_t count);
 /* How many bytes, from the first on, are valid UTF-8. */
 size_t text_utf8_prefix(const char *bytes, size_t count);

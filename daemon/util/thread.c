@@ -142,10 +142,12 @@ static cpu_set_t *process_cpus(size_t *ret_size_bytes)
 	return NULL;
 }
 
-static int pin_to(int cpu, const char *name, pthread_attr_t *attributes, struct error *err)
+static int pin_to(const int *cpus, unsigned count, const char *name, pthread_attr_t *attributes,
+		  struct error *err)
 {
 	size_t size_bytes = 0;
 	_cleanup_free_ cpu_set_t *set = process_cpus(&size_bytes);
+	_cleanup_free_ cpu_set_t *chosen = NULL;
 	int ret;
 
 	if (!set) {
@@ -153,21 +155,26 @@ static int pin_to(int cpu, const char *name, pthread_attr_t *attributes, struct 
 				      "sched_getaffinity",
 				      "the CPUs of this process cannot be read");
 	}
-	if (cpu < 0 || (size_t)cpu >= 8 * size_bytes ||
-	    !CPU_ISSET_S((size_t)cpu, size_bytes, set)) {
+	chosen = memory_new(size_bytes);
+	for (unsigned i = 0; i < count; i++) {
+		if (cpus[i] >= 0 && (size_t)cpus[i] < 8 * size_bytes &&
+		    CPU_ISSET_S((size_t)cpus[i], size_bytes, set)) {
+			CPU_SET_S((size_t)cpus[i], size_bytes, chosen);
+		}
+	}
+	if (CPU_COUNT_S(size_bytes, chosen) == 0) {
 		error_set(
 			err, -EINVAL, ERROR_RESOURCE,
-			"thread \"%s\": CPU %d is not among the %d CPUs that this process may use; see "
+			"thread \"%s\": CPU %d%s is not among the %d CPUs that this process may use; see "
 			"Cpus_allowed_list in /proc/self/status",
-			name, cpu, CPU_COUNT_S(size_bytes, set));
+			name, count > 0 ? cpus[0] : -1, count > 1 ? " or another of its own" : "",
+			CPU_COUNT_S(size_bytes, set));
 		return -EINVAL;
 	}
-	CPU_ZERO_S(size_bytes, set);
-	CPU_SET_S((size_t)cpu, size_bytes, set);
-	ret = pthread_attr_setaffinity_np(attributes, size_bytes, set);
+	ret = pthread_attr_setaffinity_np(attributes, size_bytes, chosen);
 	return ret ? error_set_call(err, ret, ERROR_RESOURCE, STAGE_RESOURCE,
 				    "pthread_attr_setaffinity_np",
-				    "thread \"%s\" cannot be pinned to CPU %d", name, cpu)
+				    "thread \"%s\" cannot be pinned to CPU %d", name, cpus[0])
 		   : 0;
 }
 
@@ -182,8 +189,11 @@ int thread_start(struct thread **ret_thread, const struct thread_options *option
 	thread->arg = arg;
 	text_copy(thread->name, sizeof(thread->name), options->name);
 	pthread_attr_init(&attributes);
-	if (options->cpu != -1) {
-		ret = pin_to(options->cpu, options->name, &attributes, err);
+	if (options->cpus || options->cpu != -1) {
+		bool is_set = options->cpus != NULL;
+
+		ret = pin_to(is_set ? options->cpus : &options->cpu,
+			     is_set ? options->cpu_count : 1, options->name, &attributes, err);
 		if (ret < 0) {
 			goto out;
 		}

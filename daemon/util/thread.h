@@ -35,6 +35,8 @@ struct thread;
 struct thread_options {
 	const char *name; /* at most 15 characters, shown by ps and perf */
 	int cpu; /* pinned to this CPU, or -1 */
+	const int *cpus; /* or kept to these, those of them that this process may use; NULL: not */
+	unsigned cpu_count;
 };
 
 /*

@@ -4,17 +4,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "model/workload_queue.h"
+
 #define INLINE_BYTES 220 /* what is asked for when nothing is said; perftest's value for writes */
-#define PINGPONG_DEPTH 2 /* a post may meet the completion before it still unread */
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
-}
-
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 static uint64_t largest_size(const struct workload_settings *workload)
@@ -116,16 +112,10 @@ static void compute_rights(const struct assignment *assignment, struct demand *r
 
 static void compute_depths(const struct assignment *assignment, struct demand *ret)
 {
-	const struct qp_settings *qp = &assignment->workload.qp;
-	const struct workload_settings *workload = &assignment->workload.workload;
-	uint64_t depth = workload->load.outstanding / qp->num_qps;
+	const struct workload *workload = &assignment->workload;
 
-	depth = max_u64(depth, max_u64(workload->post_list, workload->signal_interval));
-	depth = min_u64(max_u64(depth, PINGPONG_DEPTH), qp->max_send_wr);
-	/* Flushing ends with a work request of its own on each queue pair. */
-	depth++;
-	ret->send_cqe = qp->num_qps * depth;
-	ret->recv_cqe = max_u64(1, qp->num_qps * ret->recv_depth);
+	ret->send_cqe = workload_queue_send_completions(workload);
+	ret->recv_cqe = workload_queue_receive_completions(workload, ret->recv_depth > 0);
 }
 
 static void compute_inline(const struct assignment *assignment, struct demand *ret)
@@ -177,7 +167,7 @@ int demand_of(const struct assignment *assignment, struct demand *ret, struct er
 	if (ret->is_inline_fixed && ret->min_inline_bytes > ret->max_inline_bytes) {
 		return error_set(
 			err, -EINVAL, ERROR_INPUT,
-			"workload.ops with inline: yes need qp.max_inline_data %llu, it is %llu; raise it or lower the size",
+			"workload.ops with inline: true need qp.max_inline_data %llu, it is %llu; raise it or lower the size",
 			(unsigned long long)ret->min_inline_bytes,
 			(unsigned long long)ret->max_inline_bytes);
 	}

@@ -21,14 +21,14 @@ struct demand {
 	uint64_t recv_depth; /* receives a queue pair keeps posted; 0: the peer sends nothing */
 	uint64_t send_cqe; /* all completions that can wait, those of a flush included */
 	uint64_t recv_cqe;
-	uint64_t min_inline_bytes; /* what operations with inline: yes need */
+	uint64_t min_inline_bytes; /* what operations with inline: true need */
 	uint64_t max_inline_bytes; /* to ask for first */
 	bool is_inline_fixed; /* qp.max_inline_data is given: nothing less will do */
 };
 
 /*
- * 0, or -EINVAL/-EOPNOTSUPP for what this version cannot do. Stream: a queue pair has at most
- * max(outstanding / num_qps, post_list, signal_interval) work requests in flight; ping-pong: two.
+ * 0, or -EINVAL/-EOPNOTSUPP for what this version cannot do. The depths are those of
+ * model/workload_queue.h.
  */
 int demand_of(const struct assignment *assignment, struct demand *ret, struct error *err);
 

@@ -61,7 +61,7 @@ static int refused(int error, const struct device *device, struct ibv_pd *pd,
 	less.max_inline_bytes = 0;
 	if (wish->min_inline_bytes > 0 && is_cured_by(pd, &less)) {
 		return above_limit(error, "qp.max_inline_data", wish->min_inline_bytes, device,
-				   "lower it, or the size of operations with inline: yes", err);
+				   "lower it, or the size of operations with inline: true", err);
 	}
 	less = *wish;
 	less.max_send_wr = 1;

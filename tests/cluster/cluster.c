@@ -33,6 +33,7 @@ struct member {
 	char keys[SETTINGS][32];
 	char values[SETTINGS][128];
 	size_t setting_count;
+	size_t ghost_count;
 	unsigned protocol;
 	bool has_device;
 	struct daemon *daemon;
@@ -106,6 +107,10 @@ static void write_main(const struct member *member)
 		text_format(&text, "  - { name: %s, address: %s }\n", cluster->members[i].name,
 			    cluster->members[i].address);
 	}
+	for (size_t i = 0; i < member->ghost_count; i++) {
+		text_format(&text, "  - { name: ghost%04zu, address: 10.1.%zu.%zu }\n", i, i / 250,
+			    i % 250 + 1);
+	}
 	member_path(member, "rdmatestd.yaml", path, sizeof(path));
 	write_file(path, text.data);
 }
@@ -117,6 +122,11 @@ void cluster_set(struct cluster *cluster, size_t index, const char *key, const c
 	assert_true(member->setting_count < SETTINGS);
 	text_copy(member->keys[member->setting_count], sizeof(member->keys[0]), key);
 	text_copy(member->values[member->setting_count++], sizeof(member->values[0]), value);
+}
+
+void cluster_add_ghosts(struct cluster *cluster, size_t index, size_t count)
+{
+	cluster->members[index].ghost_count = count;
 }
 
 void cluster_edit(struct cluster *cluster, size_t index, const char *old, const char *new)
@@ -357,13 +367,23 @@ static void black_hole(struct cluster *cluster, size_t index, bool is_on)
 	}
 }
 
-void cluster_kill(struct cluster *cluster, size_t index)
+static void end_node(struct cluster *cluster, size_t index, enum world_cut cut)
 {
 	struct member *member = &cluster->members[index];
 
-	world_cut(cluster->world, member->node, NULL, WORLD_RESET);
+	world_cut(cluster->world, member->node, NULL, cut);
 	black_hole(cluster, index, true);
 	world_freeze(member->node, true);
+}
+
+void cluster_kill(struct cluster *cluster, size_t index)
+{
+	end_node(cluster, index, WORLD_RESET);
+}
+
+void cluster_vanish(struct cluster *cluster, size_t index)
+{
+	end_node(cluster, index, WORLD_SILENT);
 }
 
 void cluster_restart(struct cluster *cluster, size_t index)
@@ -478,46 +498,29 @@ void cluster_wait_phase(struct cluster *cluster, size_t index, const char *id, c
 	assert_true(world_run_until(cluster->world, is_in_phase, &wait, 60 * SECOND_NS));
 }
 
-char *cluster_record(const struct run *run)
+void cluster_expect_pass(struct cluster *cluster, size_t index, const char *scenario)
 {
-	struct text text = TEXT_INIT;
-	_cleanup_json_ json_t *json = run_write(run, true);
-
-	json_write_pretty(json, &text);
-	return text.data;
+	cluster_expect(cluster_wait_run(cluster, index, cluster_run(cluster, index, scenario)),
+		       VERDICT_PASS, ERROR_NONE, STAGE_NONE, "", NULL);
 }
 
-static const struct findings *findings_of(const struct run *run)
+struct peer_wait {
+	struct daemon *daemon;
+	enum peer_state state;
+};
+
+static bool peer_is(void *arg)
 {
-	return run->measurement_count > 0 ? &run->measurements[0]->findings : &run->findings;
+	struct peer_wait *wait = arg;
+	struct peer_status status;
+
+	peers_status(daemon_parts(wait->daemon)->peers, 0, &status);
+	return status.state == wait->state;
 }
 
-static bool is_expected(const struct run *run, enum verdict verdict, enum error_class class,
-			enum error_stage stage, const char *call, const char *finding)
+void cluster_wait_peer(struct cluster *cluster, size_t index, enum peer_state state)
 {
-	const struct failure *failure =
-		run->measurement_count > 0 ? &run->measurements[0]->first_error : &run->error;
-	const struct findings *findings = findings_of(run);
-	char code[16] = "";
+	struct peer_wait wait = { .daemon = cluster->members[index].daemon, .state = state };
 
-	if (findings->count > 0 && findings->items[0].confidence > CONFIDENCE_POSSIBLE) {
-		snprintf(code, sizeof(code), "RDT-%04u",
-			 finding_info(findings->items[0].code)->number);
-	}
-	return run->verdict == (int)verdict && failure->error.class == class &&
-	       failure->error.stage == stage && strcmp(failure->error.call, call) == 0 &&
-	       strcmp(code, finding != NULL ? finding : "") == 0;
-}
-
-void cluster_expect(const struct run *run, enum verdict verdict, enum error_class class,
-		    enum error_stage stage, const char *call, const char *finding)
-{
-	if (!is_expected(run, verdict, class, stage, call, finding)) {
-		_cleanup_free_ char *record = cluster_record(run);
-
-		fprintf(stderr, "%s\n", record);
-		fail_msg("expected %s, %s/%s \"%s\", %s", verdict_names[verdict],
-			 error_class_name(class), error_stage_name(stage), call,
-			 finding != NULL ? finding : "no finding");
-	}
+	assert_true(world_run_until(cluster->world, peer_is, &wait, 120 * SECOND_NS));
 }

@@ -12,6 +12,7 @@
 
 #include "daemon.h"
 #include "fake/world.h"
+#include "fleet/peers.h"
 #include "model/run.h"
 
 #define CLUSTER_MAX 16
@@ -38,6 +39,9 @@ void cluster_write_scenarios(struct cluster *cluster, size_t index, const char *
 /* Whether the node's device is on the fabric; it is, unless told before cluster_start. */
 void cluster_set_device(struct cluster *cluster, size_t index, bool is_there);
 
+/* Peers that are configured and exist nowhere, before it starts: "ghost0001", ... */
+void cluster_add_ghosts(struct cluster *cluster, size_t index, size_t count);
+
 void cluster_start(struct cluster *cluster, size_t index);
 /* Starts all, and lets them find each other. */
 void cluster_start_all(struct cluster *cluster);
@@ -48,6 +52,8 @@ void cluster_wait_stopped(struct cluster *cluster, size_t index);
 /* kill -9, as others see it: connections reset, queue pairs silent, nothing moves there any more.
  */
 void cluster_kill(struct cluster *cluster, size_t index);
+/* The whole host is gone: nothing answers, and nothing says so. */
+void cluster_vanish(struct cluster *cluster, size_t index);
 /* Clears the dead one away and starts a fresh daemon in its place. */
 void cluster_restart(struct cluster *cluster, size_t index);
 
@@ -60,7 +66,13 @@ void cluster_wait_phase(struct cluster *cluster, size_t index, const char *id, c
 /* The record as the API gives it; caller frees. */
 char *cluster_record(const struct run *run);
 
+/* Until the first of the peers that node `index` has is in this state (virtual 2 minutes at most).
+ */
+void cluster_wait_peer(struct cluster *cluster, size_t index, enum peer_state state);
+
 /* Fails the test with the whole record unless it is so. finding: "RDT-0101", expected first; NULL:
  * no finding above `possible`. */
 void cluster_expect(const struct run *run, enum verdict verdict, enum error_class class,
 		    enum error_stage stage, const char *call, const char *finding);
+/* Runs it on node `index`, and expects that it passes. */
+void cluster_expect_pass(struct cluster *cluster, size_t index, const char *scenario);

@@ -12,6 +12,7 @@
 
 static atomic_bool is_virtual;
 static _Atomic uint64_t virtual_ns;
+static _Atomic uint64_t read_cost_ns;
 static _Thread_local uint64_t mono_offset_ns;
 static _Thread_local int64_t real_offset_ns;
 
@@ -30,8 +31,14 @@ void fake_clock_start(uint64_t mono_ns)
 	atomic_store(&is_virtual, true);
 }
 
+void fake_clock_set_read_cost(uint64_t ns)
+{
+	atomic_store(&read_cost_ns, ns);
+}
+
 void fake_clock_stop(void)
 {
+	fake_clock_set_read_cost(0);
 	atomic_store(&is_virtual, false);
 }
 
@@ -101,6 +108,11 @@ uint64_t clock_thread_cpu_ns(void)
 
 uint64_t clock_ticks(void)
 {
+	uint64_t cost_ns = atomic_load_explicit(&read_cost_ns, memory_order_relaxed);
+
+	if (cost_ns > 0 && fake_clock_is_virtual()) {
+		fake_clock_advance(cost_ns);
+	}
 	return clock_mono_ns();
 }
 

@@ -171,12 +171,19 @@ static void poison(struct ibv_wc *wc)
 int cq_poll(struct ibv_cq *ib, int count, struct ibv_wc *wc)
 {
 	struct fake_cq *cq = cq_of(ib);
-	struct fabric *fabric = cq->object.context->device->fabric;
+	struct fabric_device *device = cq->object.context->device;
+	struct fabric *fabric = device->fabric;
 	int n = 0;
 
 	if (!nic_try_lock(fabric)) {
 		sched_yield();
 		return 0;
+	}
+	/* On a device that is gone there is just nothing any more. */
+	int error = device->is_removed ? 0 : verb_check(device, FABRIC_POLL_CQ);
+	if (error != 0) {
+		nic_unlock(fabric);
+		return -error;
 	}
 	while (n < count && cq->head < cq->tail) {
 		struct cqe *cqe = &cq->ring[cq->head++ % (uint64_t)cq->ib.cqe];

@@ -87,6 +87,7 @@ enum fabric_verb {
 	FABRIC_POST_SEND,
 	FABRIC_POST_RECV,
 	FABRIC_REQ_NOTIFY,
+	FABRIC_POLL_CQ, /* of either kind; fails with -error */
 	FABRIC_VERBS,
 };
 

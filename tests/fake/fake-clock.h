@@ -21,6 +21,9 @@ bool fake_clock_is_virtual(void);
 void fake_clock_advance(uint64_t ns);
 /* Never backwards. */
 void fake_clock_set(uint64_t mono_ns);
+/* While virtual, reading ticks takes so long: time passes between two lines of a program. 0: none.
+ */
+void fake_clock_set_read_cost(uint64_t ns);
 /* Shifts both scales of the node that runs on this thread: mono by mono_ns (>= 0), real by real_ns
  * besides. */
 void fake_clock_set_offsets(uint64_t mono_ns, int64_t real_ns);

@@ -33,6 +33,7 @@ struct node {
 	unsigned timer_count;
 	uint16_t next_port;
 	uint64_t news; /* grows when its busy-polling threads may find something */
+	char held[16]; /* name of the thread that gets no further; empty: none */
 	bool is_frozen;
 	bool is_dirty; /* its loop may have something to do */
 };

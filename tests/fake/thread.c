@@ -24,7 +24,8 @@
 
 #define FIBER_STACK_BYTES (1 << 20)
 #define FIBER_CPUS 8
-#define FIBER_JOIN_STEP_NS 1000
+#define FIBER_JOIN_STEP_NS 1000 /* at first; each next one twice as long, up to the most */
+#define FIBER_JOIN_STEP_MOST_NS 100000
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
@@ -158,8 +159,16 @@ static void fiber_free(struct fiber *fiber)
 	free(fiber);
 }
 
+static bool is_held(const struct fiber *fiber)
+{
+	return fiber->node->held[0] != '\0' && strcmp(fiber->name, fiber->node->held) == 0;
+}
+
 static uint64_t wants_at_ns(const struct fiber *fiber)
 {
+	if (is_held(fiber)) {
+		return UINT64_MAX;
+	}
 	if (fiber->asleep_until_ns > 0) {
 		return fiber->asleep_until_ns;
 	}
@@ -182,7 +191,7 @@ static unsigned fiber_run(struct fiber *fiber)
 	bool is_due = wants_at_ns(fiber) <= fake_clock_now_ns();
 	bool was_hot = fiber->is_hot;
 
-	if (fiber->is_running || (fiber->asleep_until_ns > 0 && !is_due) ||
+	if (fiber->is_running || is_held(fiber) || (fiber->asleep_until_ns > 0 && !is_due) ||
 	    (fiber->asleep_until_ns == 0 && fiber->next.want != THREAD_POLL && !is_due) ||
 	    (was_hot && !is_due && fiber->seen_news == fiber->node->news)) {
 		return 0;
@@ -350,10 +359,10 @@ void thread_wake(struct thread *thread)
 }
 
 /* Lets a little time pass for the others of the node, up to the deadline. */
-static void wait_for_others(struct node *node, uint64_t deadline_ns)
+static void wait_for_others(struct node *node, uint64_t step_ns, uint64_t deadline_ns)
 {
 	uint64_t steps = 0;
-	uint64_t until_ns = fake_clock_now_ns() + FIBER_JOIN_STEP_NS;
+	uint64_t until_ns = fake_clock_now_ns() + step_ns;
 
 	until_ns = until_ns < deadline_ns ? until_ns : deadline_ns;
 	if (running != NULL) {
@@ -380,13 +389,16 @@ int thread_join(struct thread **thread, uint64_t deadline_mono_ns)
 	uint64_t deadline_ns = deadline_mono_ns == CLOCK_NEVER ? UINT64_MAX
 			       : deadline_mono_ns < offset_ns  ? 0
 							       : deadline_mono_ns - offset_ns;
+	uint64_t step_ns = FIBER_JOIN_STEP_NS;
 	while (running == NULL && fiber_run(fiber) != 0) {
 	}
 	while (fiber->next.want != THREAD_DONE || fiber->is_running) {
 		if (fake_clock_now_ns() >= deadline_ns) {
 			return -ETIMEDOUT;
 		}
-		wait_for_others(fiber->node, deadline_ns);
+		wait_for_others(fiber->node, step_ns, deadline_ns);
+		step_ns = 2 * step_ns < FIBER_JOIN_STEP_MOST_NS ? 2 * step_ns
+								: FIBER_JOIN_STEP_MOST_NS;
 	}
 	fiber_free(fiber);
 	*thread = NULL;

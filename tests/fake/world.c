@@ -16,6 +16,7 @@
 #define WORLD_LATENCY_NS 100000
 #define WORLD_NODES_MAX 64
 #define WORLD_READY_MAX 64
+#define WORLD_LOOKS_MAX 64 /* of that many each, in one round */
 #define WORLD_TURNS_MAX 10000 /* of one loop in one round */
 #define WORLD_LOOK_ROUNDS \
 	16 /* while threads busy-poll, descriptors are looked at this often, or after */
@@ -306,6 +307,12 @@ void world_freeze(struct node *node, bool is_frozen)
 	thread_look_again();
 }
 
+void world_hold(struct node *node, const char *thread_name)
+{
+	text_copy(node->held, sizeof(node->held), thread_name != NULL ? thread_name : "");
+	thread_look_again();
+}
+
 void world_set_latency(struct world *world, uint64_t latency_ns)
 {
 	world->latency_ns = latency_ns;
@@ -350,16 +357,20 @@ static void collect_ready(struct world *world)
 	if (!must_look(world)) {
 		return;
 	}
-	int count = epoll_wait(world->epoll_fd, events, WORLD_READY_MAX, 0);
+	int count = WORLD_READY_MAX;
 
-	for (int i = 0; i < count; i++) {
-		struct ready *ready = events[i].data.ptr;
-		if (ready->kind == READY_NODE) {
-			((struct node *)ready->owner)->is_dirty = true;
-			world->has_dirty = true;
-		} else {
-			net_stream_ready(world, ready->owner);
-			world->steps++;
+	/* A thousand connections may end at once. */
+	for (int look = 0; look < WORLD_LOOKS_MAX && count == WORLD_READY_MAX; look++) {
+		count = epoll_wait(world->epoll_fd, events, WORLD_READY_MAX, 0);
+		for (int i = 0; i < count; i++) {
+			struct ready *ready = events[i].data.ptr;
+			if (ready->kind == READY_NODE) {
+				((struct node *)ready->owner)->is_dirty = true;
+				world->has_dirty = true;
+			} else {
+				net_stream_ready(world, ready->owner);
+				world->steps++;
+			}
 		}
 	}
 }

@@ -51,6 +51,10 @@ struct node *world_enter(struct node *node);
 /* SIGSTOP and SIGCONT of the whole node. */
 void world_freeze(struct node *node, bool is_frozen);
 
+/* Its thread of this name gets no further, as in a call to a disk that does not answer; NULL: all
+ * do again. */
+void world_hold(struct node *node, const char *thread_name);
+
 /* Of the network of util/net, one way; 100 us at first. */
 void world_set_latency(struct world *world, uint64_t latency_ns);
 enum world_cut {

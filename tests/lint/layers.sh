@@ -26,6 +26,7 @@ declare -A MAY=(
 LIBRARIES=(
   'infiniband/verbs.h=verbs engine'
   'infiniband/*=verbs'
+  'rdma/rdma_netlink.h=host'
   'rdma/*=verbs'
   'gnutls/*=control'
   'yaml.h=util'

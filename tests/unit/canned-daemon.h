@@ -26,11 +26,14 @@
 #include "ctl/command.h"
 #include "util/memory.h"
 
+#define HOLD_MS 3500
+
 enum trick {
 	TRICK_NONE,
 	TRICK_CLOSE, /* closes instead of answering */
 	TRICK_CUT, /* promises more than it sends */
 	TRICK_HANG, /* never answers */
+	TRICK_HOLD, /* answers after HOLD_MS */
 	TRICK_INTERRUPT, /* somebody presses Ctrl-C now */
 	TRICK_GARBAGE, /* not HTTP */
 	TRICK_FLOOD, /* more than anybody may send */
@@ -54,6 +57,7 @@ struct fixture {
 	int stop_pipe[2];
 	pthread_t thread;
 	bool is_up;
+	bool has_socket; /* the command takes --socket */
 	const struct canned *canned;
 	bool is_used[32];
 	struct text requests; /* in order, a line each */
@@ -61,10 +65,19 @@ struct fixture {
 	char err[4096];
 };
 
+/* A row without a query is for any. */
+static bool is_asked(const char *canned, const char *request)
+{
+	size_t length = strcspn(request, "?");
+
+	return strcmp(canned, request) == 0 ||
+	       (strncmp(canned, request, length) == 0 && canned[length] == 0);
+}
+
 static const struct canned *find_canned(struct fixture *fixture, const char *request)
 {
 	for (size_t i = 0; fixture->canned[i].request != NULL; i++) {
-		if (strcmp(fixture->canned[i].request, request) == 0 && !fixture->is_used[i]) {
+		if (is_asked(fixture->canned[i].request, request) && !fixture->is_used[i]) {
 			fixture->is_used[i] = fixture->canned[i].once;
 			return &fixture->canned[i];
 		}
@@ -118,6 +131,9 @@ static void send_answer(struct fixture *fixture, int fd, const struct canned *ca
 		return;
 	case TRICK_INTERRUPT:
 		kill(getpid(), SIGINT);
+		break;
+	case TRICK_HOLD:
+		poll(&stop, 1, HOLD_MS);
 		break;
 	case TRICK_NONE:
 	case TRICK_CUT:
@@ -206,6 +222,7 @@ static int setup(void **state)
 	snprintf(fixture->out_path, sizeof(fixture->out_path), "%s/out", fixture->directory);
 	snprintf(fixture->err_path, sizeof(fixture->err_path), "%s/err", fixture->directory);
 	fixture->listen_fd = -1;
+	fixture->has_socket = true;
 	*state = fixture;
 	return 0;
 }
@@ -252,15 +269,27 @@ static void read_file(const char *path, char *buf, size_t size)
 	close(fd);
 }
 
-static int redirect(int fd, const char *path)
+/* file: taken; -1: the stream is closed. */
+static int redirect(int fd, int file)
 {
-	int saved = dup(fd);
-	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0600);
+	int saved = fcntl(fd, F_DUPFD_CLOEXEC, 10);
 
-	assert_true(saved >= 0 && file >= 0);
+	assert_true(saved >= 0);
+	if (file < 0) {
+		close(fd);
+		return saved;
+	}
 	assert_true(dup2(file, fd) >= 0);
 	close(file);
 	return saved;
+}
+
+static int open_output(const char *path)
+{
+	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0600);
+
+	assert_true(file >= 0);
+	return file;
 }
 
 static void restore(int fd, int saved)
@@ -269,8 +298,9 @@ static void restore(int fd, int saved)
 	close(saved);
 }
 
-/* Runs it with --socket of the canned daemon behind the given arguments; the exit status. */
-static int run_program_to(struct fixture *fixture, const char *const *arguments, bool is_file)
+/* Runs it with --socket of the canned daemon behind the given arguments, if it asks one, and stdout
+ * on a descriptor (taken; -1: closed); the exit status. */
+static int run_program_on(struct fixture *fixture, const char *const *arguments, int out_file)
 {
 	const char *argv[16];
 	char option[128];
@@ -285,7 +315,9 @@ static int run_program_to(struct fixture *fixture, const char *const *arguments,
 		argv[argc] = arguments[argc];
 	}
 	snprintf(option, sizeof(option), "--socket=%s", fixture->socket_path);
-	argv[argc++] = option;
+	if (fixture->has_socket) {
+		argv[argc++] = option;
+	}
 	/* Ctrl-C is for the thread that runs the program. */
 	sigemptyset(&interrupt);
 	sigaddset(&interrupt, SIGINT);
@@ -295,24 +327,24 @@ static int run_program_to(struct fixture *fixture, const char *const *arguments,
 	}
 	fflush(stdout);
 	fflush(stderr);
-	out = redirect(STDOUT_FILENO, fixture->out_path);
-	err = redirect(STDERR_FILENO, fixture->err_path);
+	out = redirect(STDOUT_FILENO, out_file);
+	err = redirect(STDERR_FILENO, open_output(fixture->err_path));
 	status = command_main(argc, argv);
-	fflush(stdout);
 	restore(STDOUT_FILENO, out);
 	restore(STDERR_FILENO, err);
 	stop_daemon(fixture);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (is_file) {
-		read_file(fixture->out_path, fixture->out, sizeof(fixture->out));
-	}
 	read_file(fixture->err_path, fixture->err, sizeof(fixture->err));
 	return status;
 }
 
-static int run_program(struct fixture *fixture, const char *const *arguments)
+__attribute__((unused)) static int run_program(struct fixture *fixture,
+					       const char *const *arguments)
 {
-	return run_program_to(fixture, arguments, true);
+	int status = run_program_on(fixture, arguments, open_output(fixture->out_path));
+
+	read_file(fixture->out_path, fixture->out, sizeof(fixture->out));
+	return status;
 }
 
 /* The same with a terminal as stdout. */
@@ -328,11 +360,9 @@ __attribute__((unused)) static int run_on_terminal(struct fixture *fixture,
 	assert_true(master >= 0);
 	assert_int_equal(grantpt(master), 0);
 	assert_int_equal(unlockpt(master), 0);
-	unlink(fixture->out_path);
-	assert_int_equal(symlink(ptsname(master), fixture->out_path), 0);
 	setenv("TERM", "xterm", 1);
 	unsetenv("NO_COLOR");
-	status = run_program_to(fixture, arguments, false);
+	status = run_program_on(fixture, arguments, open_output(ptsname(master)));
 	fixture->out[0] = 0;
 	/* Ends with an error once everything is read, since nobody has the terminal open any more.
 	 */
@@ -347,7 +377,7 @@ __attribute__((unused)) static int run_on_terminal(struct fixture *fixture,
 
 #define RUN(fixture, ...) run_program(fixture, (const char *const[]){ __VA_ARGS__, NULL })
 
-static void assert_contains(const char *text, const char *part)
+__attribute__((unused)) static void assert_contains(const char *text, const char *part)
 {
 	if (strstr(text, part) == NULL) {
 		fprintf(stderr, "\"%s\" is not in: %s\n", part, text);

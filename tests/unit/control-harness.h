@@ -49,6 +49,7 @@ struct record {
 struct member {
 	struct session_identity identity;
 	struct inventory *inventory;
+	struct net_resolve_pool *pool;
 	struct session_listener *listener;
 	uint16_t port;
 	unsigned accepted;
@@ -138,6 +139,7 @@ static inline void member_accepted(void *arg, struct session *session)
 static inline void member_init(struct member *node, const char *name)
 {
 	memset(node, 0, sizeof(*node));
+	node->pool = net_resolve_pool_new();
 	node->inventory = memory_new(sizeof(*node->inventory));
 	text_copy(node->inventory->node, sizeof(node->inventory->node), name);
 	text_copy(node->inventory->boot_id, sizeof(node->inventory->boot_id), "boot");
@@ -174,13 +176,14 @@ static inline void member_done(struct member *node)
 		record_done(&node->records[i]);
 	}
 	free(node->inventory);
+	net_resolve_pool_free(node->pool);
 }
 
 static inline void member_connect(struct member *node, sd_event *event, uint16_t port,
 				  struct record *record)
 {
-	record->session =
-		session_connect(event, HOST, port, &node->identity, &record_events, record);
+	record->session = session_connect(event, node->pool, HOST, port, &node->identity,
+					  &record_events, record);
 }
 
 /* Runs the loop until *count reaches `target`; fails after so many ms. */

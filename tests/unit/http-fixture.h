@@ -32,7 +32,7 @@
 #define MS 1000000ull
 #define ID "01J8Z3R6Q0W4T5Y6A7S8D9F0GH"
 #define HOST "Host: localhost\r\n"
-#define BIG_BYTES (3u << 20)
+#define BIG_PAIRS 500 /* about 2 MB */
 
 struct fixture {
 	sd_event *event;
@@ -44,7 +44,8 @@ struct fixture {
 	unsigned starts;
 	unsigned reloads;
 	bool is_reload_at_once;
-	bool is_big;
+	struct run *run; /* NULL: none is known */
+	const char *run_state;
 };
 
 static inline json_t *give_object(void *arg)
@@ -52,34 +53,49 @@ static inline json_t *give_object(void *arg)
 	return json_pack("{s:s}", "node", "n1");
 }
 
-static inline json_t *give_list(void *arg)
+static inline json_t *give_item(void *arg, size_t index)
 {
-	return json_array();
+	return NULL;
 }
 
-static inline json_t *give_runs(void *arg, const struct view_query *query, bool *ret_more)
+static inline json_t *give_port(void *arg, size_t peer, size_t index)
 {
-	return json_array();
+	return NULL;
 }
 
-static inline json_t *give_run(void *arg, const char *id, bool with_histograms)
+static inline int give_runs(void *arg, const struct view_query *query, struct run **ret_runs,
+			    size_t *ret_count, bool *ret_more)
+{
+	*ret_count = 0;
+	*ret_more = false;
+	return 0;
+}
+
+static inline struct run *give_run(void *arg, const char *id)
 {
 	struct fixture *fixture = arg;
-	json_t *object = json_object();
-	char *filler;
 
-	if (fixture->is_big) {
-		filler = memory_new(BIG_BYTES + 1);
-		memset(filler, 'x', BIG_BYTES);
-		json_set_string(object, "filler", filler);
-		free(filler);
+	return fixture->run ? run_ref(fixture->run) : NULL;
+}
+
+/* One with so many pairs, known to the daemon from now on. */
+static inline void make_run(struct fixture *fixture, size_t pairs)
+{
+	_cleanup_free_ struct scenario *scenario = memory_new(sizeof(*scenario));
+
+	schema_defaults(scenario_fields, scenario);
+	text_copy(scenario->name, sizeof(scenario->name), "smoke");
+	run_free(fixture->run);
+	fixture->run = run_new(scenario);
+	text_copy(fixture->run->id, sizeof(fixture->run->id), ID);
+	for (size_t i = 0; i < pairs; i++) {
+		run_add_measurement(fixture->run);
 	}
-	return object;
 }
 
 static inline json_t *give_progress(void *arg, const char *id)
 {
-	return NULL;
+	return json_pack("{s:s,s:s}", "id", id, "state", ((struct fixture *)arg)->run_state);
 }
 
 static inline bool give_readiness(void *arg, json_t **ret_checks)
@@ -141,9 +157,10 @@ static inline int set_up_with(void **state, bool is_patient)
 	fixture->view = (struct view){
 		.arg = fixture,
 		.status = give_object,
-		.devices = give_list,
-		.peers = give_list,
-		.scenarios = give_list,
+		.device = give_item,
+		.peer = give_item,
+		.peer_port = give_port,
+		.scenario = give_item,
 		.runs = give_runs,
 		.run = give_run,
 		.progress = give_progress,
@@ -154,6 +171,7 @@ static inline int set_up_with(void **state, bool is_patient)
 		.cancel = do_cancel,
 		.reload = do_reload,
 	};
+	fixture->run_state = "running";
 	fixture->metrics = metrics_new("n1");
 	options.metrics = fixture->metrics;
 	assert_return_code(sd_event_new(&fixture->event), 0);
@@ -179,6 +197,7 @@ static inline int tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	server_free(fixture->server);
+	run_free(fixture->run);
 	metrics_free(fixture->metrics);
 	sd_event_unref(fixture->event);
 	free(fixture);
@@ -256,7 +275,34 @@ static inline ssize_t receive(int fd, struct text *out)
 	return count == 0 || (errno != EAGAIN && errno != ENOTCONN) ? 0 : -1;
 }
 
-/* True when a whole answer, body by Content-Length, is in `out` from `from` on. */
+static inline bool is_chunked(const char *head)
+{
+	const char *header = strstr(head, "Transfer-Encoding: chunked\r\n");
+
+	return header && header < strstr(head, "\r\n\r\n");
+}
+
+/* The body of one answer, chunks put together. */
+static inline void read_body(const struct text *answer, struct text *body)
+{
+	const char *at = strstr(answer->data, "\r\n\r\n") + 4;
+	size_t count;
+	char *end;
+
+	if (!is_chunked(answer->data)) {
+		text_add(body, at);
+		return;
+	}
+	while ((count = strtoul(at, &end, 16)) > 0) {
+		assert_true(text_starts_with(end, "\r\n"));
+		text_add_bytes(body, end + 2, count);
+		at = end + 2 + count;
+		assert_true(text_starts_with(at, "\r\n"));
+		at += 2;
+	}
+}
+
+/* True when a whole answer, body by Content-Length or chunks, is in `out` from `from` on. */
 static inline bool is_whole(const struct text *out, size_t from, bool has_body)
 {
 	const char *head = out->length > from ? out->data + from : "";
@@ -265,6 +311,9 @@ static inline bool is_whole(const struct text *out, size_t from, bool has_body)
 
 	if (!body) {
 		return false;
+	}
+	if (has_body && is_chunked(head)) {
+		return text_starts_with(out->data + out->length - 5, "0\r\n\r\n");
 	}
 	if (!has_body || !length || length > body) {
 		return true;
@@ -352,6 +401,18 @@ static inline void assert_alive(struct fixture *fixture)
 			     &answer),
 			 200);
 	assert_non_null(strstr(answer.data, "\r\n\r\nok\n"));
+}
+
+static const char reload_request[] =
+	"POST /v1/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n";
+
+static inline int begin_reload(struct fixture *fixture)
+{
+	int fd = connect_admin(fixture->path);
+
+	send_bytes(fixture, fd, reload_request, sizeof(reload_request) - 1);
+	turn(fixture, 20 * MS);
+	return fd;
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)

@@ -4,6 +4,8 @@
 #include "unit/engines.h"
 
 #include "util/json.h"
+#include "util/memory.h"
+#include "util/text.h"
 
 #define MAX_ANSWERS 64
 
@@ -113,6 +115,99 @@ static void a_job_that_failed_by_a_message_out_of_order_is_not_prepared_later(vo
 	scene_end(&scene);
 }
 
+/* An assignment of both ends at the one port of the left node, for one role. */
+static void tell_loopback(struct scene *scene, struct agent_way *way, const char *coordinator,
+			  const char *run_id, uint64_t pair, enum job_role role)
+{
+	struct assignment *assignment = memory_new(sizeof(*assignment));
+	_cleanup_json_ json_t *message = json_object();
+
+	*assignment = *scene->engines->initiator.assignment;
+	assignment->responder = assignment->initiator;
+	assignment->role = (int)role;
+	assignment->pair = pair;
+	text_copy(assignment->run_id, sizeof(assignment->run_id), run_id);
+	text_copy(assignment->coordinator, sizeof(assignment->coordinator), coordinator);
+	json_set_string(message, "kind", "prepare");
+	json_set_take(message, "assignment", schema_write(assignment_fields, assignment));
+	assert_true(agent_handle(way, "prepare", message));
+	free(assignment);
+}
+
+static void release_loopback(struct scene *scene, const char *run_id, uint64_t pair,
+			     enum job_role role)
+{
+	_cleanup_json_ json_t *message = json_object();
+
+	json_set_string(message, "run", run_id);
+	json_set_u64(message, "pair", pair);
+	json_set_string(message, "role", job_role_names[role]);
+	assert_true(agent_handle(scene->way, "release", message));
+}
+
+static void wait_count(struct scene *scene, const char *kind, size_t wanted)
+{
+	uint64_t deadline_mono_ns = clock_mono_ns() + ENGINES_PATIENCE_NS;
+
+	while (count(scene, kind) < wanted) {
+		assert_true(clock_mono_ns() < deadline_mono_ns);
+		assert_true(sd_event_run(scene->engines->event, 100000) >= 0);
+	}
+}
+
+static void both_ends_of_one_pair_may_be_the_same_port(void **state)
+{
+	struct scene scene;
+
+	scene_begin(&scene, *state);
+	tell_loopback(&scene, scene.way, "left", "R1", 0, ROLE_INITIATOR);
+	tell_loopback(&scene, scene.way, "left", "R1", 0, ROLE_RESPONDER);
+	assert_int_equal(count(&scene, "busy"), 0);
+	wait_count(&scene, "prepared", 2);
+	assert_int_equal(count(&scene, "failed"), 0);
+	release_loopback(&scene, "R1", 0, ROLE_INITIATOR);
+	release_loopback(&scene, "R1", 0, ROLE_RESPONDER);
+	wait_count(&scene, "released", 2);
+	assert_true(agent_is_idle(scene.agent));
+	agent_free(scene.agent);
+	json_decref(scene.answers);
+}
+
+/* Two jobs on one port measure each other: naming a run that goes on there makes no exception. */
+static void a_port_with_a_job_is_busy_for_every_other(void **state)
+{
+	struct scene scene;
+	struct agent_way *other;
+
+	scene_begin(&scene, *state);
+	other = agent_way_new(scene.agent, "other", NULL, on_answer, &scene);
+	tell_loopback(&scene, scene.way, "left", "R1", 0, ROLE_INITIATOR);
+	wait_count(&scene, "prepared", 1);
+	/* Another coordinator that names this one's run and pair. */
+	tell_loopback(&scene, other, "other", "R1", 0, ROLE_RESPONDER);
+	assert_int_equal(count(&scene, "busy"), 1);
+	/* The other end of another pair, of another run; the same end of another pair. */
+	tell_loopback(&scene, scene.way, "left", "R1", 1, ROLE_RESPONDER);
+	assert_int_equal(count(&scene, "busy"), 2);
+	tell_loopback(&scene, scene.way, "left", "R2", 0, ROLE_RESPONDER);
+	assert_int_equal(count(&scene, "busy"), 3);
+	tell_loopback(&scene, scene.way, "left", "R1", 1, ROLE_INITIATOR);
+	assert_int_equal(count(&scene, "busy"), 4);
+	assert_int_equal(count(&scene, "failed"), 0);
+	/* Once it is released, it is free. */
+	release_loopback(&scene, "R1", 0, ROLE_INITIATOR);
+	wait_count(&scene, "released", 1);
+	tell_loopback(&scene, other, "other", "R1", 0, ROLE_RESPONDER);
+	wait_count(&scene, "prepared", 2);
+	assert_int_equal(count(&scene, "busy"), 4);
+	agent_way_free(other);
+	while (!agent_is_idle(scene.agent)) {
+		assert_true(sd_event_run(scene.engines->event, 100000) >= 0);
+	}
+	agent_free(scene.agent);
+	json_decref(scene.answers);
+}
+
 static void traffic_ends_with_a_message_out_of_order_and_nothing_is_told_of_it(void **state)
 {
 	struct engines *engines = *state;
@@ -160,6 +255,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_job_that_failed_by_a_message_out_of_order_is_not_prepared_later,
 			engines_set_up, engines_tear_down),
+		cmocka_unit_test_setup_teardown(both_ends_of_one_pair_may_be_the_same_port,
+						engines_set_up, engines_tear_down),
+		cmocka_unit_test_setup_teardown(a_port_with_a_job_is_busy_for_every_other,
+						engines_set_up, engines_tear_down),
 		cmocka_unit_test_setup_teardown(
 			traffic_ends_with_a_message_out_of_order_and_nothing_is_told_of_it,
 			engines_set_up, engines_tear_down),

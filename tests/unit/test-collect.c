@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <string.h>
 
 #include "judge/collect.h"
@@ -115,6 +116,24 @@ static void a_session_lost_within_two_seconds_explains_silence(void **state)
 	EXPECT_CAUSE(status_of(REM_ACCESS, 3 * S), session_of(4 * S), false);
 }
 
+static struct failure silence_of(uint64_t at_ns)
+{
+	struct failure failure = session_of(at_ns);
+
+	failure.error.kind = ERROR_KIND_ERRNO;
+	failure.error.number = ETIMEDOUT;
+	return failure;
+}
+
+/* A host that vanished resets nothing: its session is found lost six seconds after its last word.
+ */
+static void a_session_lost_by_silence_was_lost_six_seconds_before(void **state)
+{
+	EXPECT_CAUSE(status_of(RETRY_EXC, 1 * S), silence_of(6 * S), true);
+	EXPECT_CAUSE(status_of(RETRY_EXC, 3 * S), silence_of(11 * S), true);
+	EXPECT_CAUSE(status_of(RETRY_EXC, 3 * S), silence_of(11 * S + 1), false);
+}
+
 static void a_responder_that_died_at_an_unknown_time_is_the_cause(void **state)
 {
 	EXPECT_CAUSE(status_of(RETRY_EXC, 3 * S), session_of(0), true);
@@ -203,6 +222,7 @@ int main(void)
 		cmocka_unit_test(flushed_completions_are_never_first),
 		cmocka_unit_test(a_lone_flush_is_still_told),
 		cmocka_unit_test(a_session_lost_within_two_seconds_explains_silence),
+		cmocka_unit_test(a_session_lost_by_silence_was_lost_six_seconds_before),
 		cmocka_unit_test(a_responder_that_died_at_an_unknown_time_is_the_cause),
 		cmocka_unit_test(the_responder_knows_why_it_refused),
 		cmocka_unit_test(an_end_that_was_told_to_stop_is_not_the_cause),

@@ -207,7 +207,8 @@ static void globs_are_relative_to_the_main_file_sorted_and_read_once(void **stat
 	write_file(fixture, "s.d/note.txt", "nonsense");
 	config = load(fixture);
 	assert_non_null(config);
-	assert_int_equal(fixture->problems.warnings, 0);
+	/* That of the traffic class alone. */
+	assert_int_equal(fixture->problems.warnings, 1);
 	assert_int_equal(config->file_count, 3);
 	assert_string_equal(strrchr(config->files[1], '/'), "/20.yaml");
 	assert_string_equal(strrchr(config->files[2], '/'), "/10.yaml");
@@ -358,11 +359,45 @@ static void warnings_leave_the_configuration_usable(void **state)
 		"  - name: disabled\n    enabled: false\n    peers: { to: \"x=y\" }\n" WORKLOAD);
 	assert_non_null(load(fixture));
 	assert_int_equal(fixture->problems.errors, 0);
-	assert_int_equal(fixture->problems.warnings, 3);
+	assert_int_equal(fixture->problems.warnings, 4);
 	assert_printed(fixture, "warning: daemon.key_file: not set");
+	assert_printed(fixture,
+		       "warning: scenarios[0].qp.traffic_class: not set in \"nobody\", \"alone\":");
 	assert_printed(fixture,
 		       "warning: scenarios[0].peers.from: no node of this configuration matches");
 	assert_printed(fixture, "warning: scenarios[1].peers: both select only \"b\"");
+}
+
+static void an_unset_traffic_class_is_warned_of_once_for_all_scenarios(void **state)
+{
+	struct fixture *fixture = *state;
+
+	write_file(fixture, "main.yaml",
+		   "version: 1\n" KEY "include: [more.part]\nscenarios:\n"
+		   "  - name: chosen\n    qp: { traffic_class: 104 }\n" WORKLOAD
+		   "  - name: default\n    qp: { traffic_class: 0 }\n" WORKLOAD
+		   "  - name: off\n    enabled: false\n" WORKLOAD
+		   "  - name: a\n    qp: { num_qps: 1 }\n" WORKLOAD
+		   "  - name: b\n    qp: { traffic_class: auto }\n" WORKLOAD);
+	write_file(fixture, "more.part",
+		   "version: 1\nscenarios:\n  - name: c\n" WORKLOAD "  - name: d\n" WORKLOAD
+		   "  - name: e\n" WORKLOAD "  - name: f\n" WORKLOAD);
+	assert_non_null(load(fixture));
+	assert_int_equal(fixture->problems.errors, 0);
+	assert_int_equal(fixture->problems.warnings, 2); /* and that there are no peers */
+	assert_printed(
+		fixture,
+		"main.yaml:15:9: warning: scenarios[3].qp.traffic_class: not set in \"a\", \"b\", \"c\", "
+		"\"d\" and 2 more: on RoCE that is the port's default class");
+	assert_printed(fixture, "write the class of your traffic (DSCP << 2, such as 104 for DSCP "
+				"26), or 0 for the default class on purpose");
+	/* Nothing to say where all chose. */
+	write_file(fixture, "main.yaml",
+		   "version: 1\n" KEY
+		   "scenarios:\n  - name: a\n    qp: { traffic_class: 0 }\n" WORKLOAD);
+	assert_non_null(load(fixture));
+	assert_int_equal(fixture->problems.warnings, 1);
+	assert_null(strstr(fixture->printed.data, "traffic_class"));
 }
 
 static void keys_that_need_a_restart_are_named(void **state)
@@ -522,6 +557,7 @@ int main(void)
 		TEST(more_scenarios_and_peers_than_the_limit_are_one_error_each),
 		TEST(the_hash_tells_what_scenarios_say_and_not_how),
 		TEST(warnings_leave_the_configuration_usable),
+		TEST(an_unset_traffic_class_is_warned_of_once_for_all_scenarios),
 		TEST(keys_that_need_a_restart_are_named),
 		TEST(a_snapshot_lives_as_long_as_someone_holds_it),
 		TEST(combinations_are_judged_beside_errors_elsewhere_in_the_scenario),

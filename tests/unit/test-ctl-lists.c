@@ -40,7 +40,7 @@ static void peers_that_are_down_come_first_and_say_why(void **state)
 		" \"state\": \"down\", \"since\": \"2026-09-01T11:00:00.000000000Z\", \"version\": null,"
 		" \"ports\": null, \"round_trip_ns\": null, \"clock\": null, \"error\":"
 		" \"connect: Connection refused\"}]}",
-		"node4: connect: Connection refused\n"
+		"node4: connect: Connection refused\n\n"
 		"peer   state  since                 address              round trip  clock offset      version  ports\n"
 		"node4  down   2026-09-01 11:00:00Z  node4.example:18620           -  -                 -        -\n"
 		"node2  up     2026-09-01 12:00:00Z  10.0.0.2                 210 us  -12 us +- 105 us  0.1.0    1/2\n");
@@ -107,10 +107,11 @@ static void scenarios_show_when_they_run_and_how_they_ended(void **state)
 {
 	assert_rendered(
 		command_scenarios_render, "{\"scenarios\": " SCENARIOS "}",
-		"scenario   last  ended                 runs                            description\n"
-		"heartbeat  PASS  2026-09-01 12:01:00Z  every 10s, at startup, by hand  small RC ping-pong every 10 s\n"
-		"mixed      FAIL  2026-09-01 12:00:00Z  by hand                         -\n"
-		"off        -     -                     disabled                        -\n");
+		"scenario   last  ended                 runs                            next      description\n"
+		"heartbeat  PASS  2026-09-01 12:01:00Z  every 10s, at startup, by hand  in 4.0 s  small RC ping-pong\n"
+		"                                                                                 every 10 s\n"
+		"mixed      FAIL  2026-09-01 12:00:00Z  by hand                         -         -\n"
+		"off        -     -                     disabled                        -         -\n");
 }
 
 static void results_are_a_table_and_say_when_there_are_more(void **state)
@@ -132,14 +133,16 @@ static void results_are_a_table_and_say_when_there_are_more(void **state)
 			"no such results; rdmatestctl run SCENARIO makes one\n");
 }
 
-#define STATUS(reload, pending)                                                                             \
-	"{\"node\": \"node1\", \"version\": \"0.1.0\", \"state\": \"running\", \"started_at\":"             \
-	" \"2026-09-01T08:00:00Z\", \"config\": {\"path\": \"/etc/rdmatestd/rdmatestd.yaml\","              \
-	" \"generation\": 3, \"loaded_at\": \"2026-09-01T09:00:00Z\", \"is_last_reload_ok\": " reload       \
-	", \"pending_restart\": " pending                                                                   \
-	"}, \"peers\": {\"up\": 3, \"connecting\": 0, \"down\": 1},"                                        \
-	" \"ports\": {\"active\": 2, \"other\": 1}, \"runs\": {\"active\": 1, \"queued\": 2, \"kept\": 12," \
-	" \"verdicts\": {\"pass\": 11, \"fail\": 1, \"error\": 0}}, \"next\": {\"scenario\":"               \
+#define STATUS(reload, pending)                                                                       \
+	"{\"node\": \"node1\", \"version\": \"0.1.0\", \"state\": \"running\", \"started_at\":"       \
+	" \"2026-09-01T08:00:00Z\", \"config\": {\"path\": \"/etc/rdmatestd/rdmatestd.yaml\","        \
+	" \"generation\": 3, \"loaded_at\": \"2026-09-01T09:00:00Z\", \"is_last_reload_ok\": " reload \
+	", \"pending_restart\": " pending                                                             \
+	"}, \"peers\": {\"up\": 3, \"connecting\": 0, \"down\": 1},"                                  \
+	" \"ports\": {\"active\": 2, \"other\": 1}, \"runs\": {\"active\": 1, \"current\": "          \
+	"{\"id\": \"01K3V9Q7Z0E5R2T8Y4U6J1M3N5\", "                                                   \
+	"\"scenario\": \"mixed\"}, \"queued\": 2, \"kept\": 12,"                                      \
+	" \"verdicts\": {\"pass\": 11, \"fail\": 1, \"error\": 0}}, \"next\": {\"scenario\":"         \
 	" \"heartbeat\", \"in_ns\": 4000000000}}"
 
 static void the_status_of_a_good_daemon_is_short(void **state)
@@ -152,7 +155,7 @@ static void the_status_of_a_good_daemon_is_short(void **state)
 		"node1  ready  running since 2026-09-01 08:00:00Z, version 0.1.0\n"
 		"  devices   2 of 3 ports active\n"
 		"  peers     3 up, 1 down (rdmatestctl peers tells why)\n"
-		"  runs      one goes on, 2 wait; 12 kept: 1 fail, 11 pass\n"
+		"  runs      mixed goes on (01K3V9Q7Z0), 2 wait; 12 kept: 1 fail, 11 pass\n"
 		"  next      heartbeat in 4.0 s\n"
 		"  config    /etc/rdmatestd/rdmatestd.yaml, generation 3, loaded 2026-09-01 09:00:00Z\n"
 		"\n"
@@ -175,11 +178,25 @@ static void the_status_of_a_daemon_in_trouble_says_what_is_wrong(void **state)
 		"  not ready driver: a call to the driver hangs on mlx5_0\n"
 		"  devices   2 of 3 ports active\n"
 		"  peers     3 up, 1 down (rdmatestctl peers tells why)\n"
-		"  runs      one goes on, 2 wait; 12 kept: 1 fail, 11 pass\n"
+		"  runs      mixed goes on (01K3V9Q7Z0), 2 wait; 12 kept: 1 fail, 11 pass\n"
 		"  next      heartbeat in 4.0 s\n"
 		"  config    /etc/rdmatestd/rdmatestd.yaml, generation 3, loaded 2026-09-01 09:00:00Z\n"
-		"            the last reload was refused: rdmatestctl check tells why\n"
+		"            the last reload was refused: rdmatestctl check --config=/etc/rdmatestd/rdmatestd.yaml tells why\n"
 		"            changed, but needs a restart: listen, http.listen\n");
+}
+
+static void devices_that_could_not_be_asked_are_told_with_the_reason(void **state)
+{
+	assert_rendered(
+		command_status_render,
+		"{\"status\": {\"node\": \"a\", \"ports\": {\"active\": 0, \"other\": 1, \"error\":"
+		" \"ibv_open_device: mlx5_0: Permission denied\"}}}",
+		"a  NOT READY  - since -, version -\n"
+		"  devices   0 of 1 port active\n"
+		"            ibv_open_device: mlx5_0: Permission denied\n"
+		"  peers     0 up\n"
+		"  runs      none goes on; 0 kept\n"
+		"  config    -, generation 0, loaded -\n");
 }
 
 /* Answers of something else, or of another version. */
@@ -240,6 +257,7 @@ int main(void)
 		cmocka_unit_test(results_are_a_table_and_say_when_there_are_more),
 		cmocka_unit_test(the_status_of_a_good_daemon_is_short),
 		cmocka_unit_test(the_status_of_a_daemon_in_trouble_says_what_is_wrong),
+		cmocka_unit_test(devices_that_could_not_be_asked_are_told_with_the_reason),
 		cmocka_unit_test(strange_records_are_shown_without_harm),
 		cmocka_unit_test(every_command_has_a_summary_and_a_help),
 	};

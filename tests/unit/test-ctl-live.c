@@ -166,6 +166,30 @@ static void without_a_terminal_each_phase_is_said_once(void **state)
 		       "mixed  node1/rxe0 -> node2/rxe1  measuring\n");
 }
 
+static void assert_remaining(const char *inner, uint64_t expected_ns)
+{
+	_cleanup_json_ json_t *progress = answer(inner);
+
+	assert_true(live_remaining_ns(progress) == expected_ns);
+}
+
+static void a_run_stays_as_it_is_until_the_first_pair_is_through_its_phase(void **state)
+{
+	assert_remaining("{\"active\": [{" ENDS ", \"progress\": {\"elapsed_ns\": 1000,"
+			 " \"total_ns\": 5000}}, {" OTHER_ENDS
+			 ", \"progress\": {\"elapsed_ns\": 2000, \"total_ns\": 5000}}]}",
+			 3000);
+	assert_remaining("{\"active\": [{" ENDS ", \"progress\": {\"elapsed_ns\": 1000,"
+			 " \"total_ns\": 5000}}, {" OTHER_ENDS ", \"progress\": null}]}",
+			 0);
+	assert_remaining("{\"active\": [{" ENDS ", \"progress\": {\"elapsed_ns\": 6000,"
+			 " \"total_ns\": 5000}}]}",
+			 0);
+	assert_remaining("{\"active\": []}", 0);
+	assert_remaining("{\"place_in_queue\": 1}", 0);
+	assert_remaining("null", 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +202,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_told_yet_is_left_out),
 		cmocka_unit_test(hostile_words_do_not_reach_the_terminal),
 		cmocka_unit_test(without_a_terminal_each_phase_is_said_once),
+		cmocka_unit_test(a_run_stays_as_it_is_until_the_first_pair_is_through_its_phase),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

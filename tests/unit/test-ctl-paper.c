@@ -293,7 +293,7 @@ static void what_is_wrong_with_an_argument_is_said(void **state)
 		const char *argv[3];
 		const char *sentence;
 	} cases[] = {
-		{ { "--wiat=3s" }, "unknown option \"--wiat=3s\"; did you mean --wait?" },
+		{ { "--wiat=3s" }, "unknown option \"--wiat\"; did you mean --wait?" },
 		{ { "-x" }, "unknown option \"-x\"" },
 		{ { "--"
 		    "zzzzzzzzzz" },

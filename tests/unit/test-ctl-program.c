@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "canned-daemon.h"
+#include "model/finding.h"
 
 /* --- a daemon in trouble --- */
 
@@ -163,8 +164,8 @@ static void a_reload_says_what_needs_a_restart(void **state)
 {
 	static const struct canned canned[] = {
 		{ "POST /v1/reload", 200, NULL,
-		  "{\"generation\": 4, \"pending_restart\": \"listen, key_file\"}", TRICK_NONE,
-		  false },
+		  "{\"generation\": 4, \"pending_restart\": [\"listen\", \"key_file\"]}",
+		  TRICK_NONE, false },
 		{ 0 },
 	};
 	struct fixture *fixture = *state;
@@ -178,7 +179,8 @@ static void a_reload_says_what_needs_a_restart(void **state)
 static void status_is_put_together_from_three_answers(void **state)
 {
 	static const struct canned canned[] = {
-		{ "GET /v1/status", 200, NULL, "{\"node\": \"node1\", \"state\": \"running\"}",
+		{ "GET /v1/status", 200, NULL,
+		  "{\"node\": \"node1\", \"state\": \"running\", \"config\": {}, \"runs\": {}}",
 		  TRICK_NONE, false },
 		{ "GET /v1/scenarios", 200, NULL, "{\"scenarios\": []}", TRICK_NONE, false },
 		{ "GET /readyz", 503, NULL,
@@ -202,21 +204,76 @@ static void findings_are_explained_without_a_daemon(void **state)
 	struct fixture *fixture = *state;
 
 	for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
-		const char *const argv[] = { "explain", spellings[i] };
-
-		int saved = redirect(STDOUT_FILENO, fixture->out_path);
-		int status = command_main(2, argv);
-
-		fflush(stdout);
-		restore(STDOUT_FILENO, saved);
-		read_file(fixture->out_path, fixture->out, sizeof(fixture->out));
-		assert_int_equal(status, 0);
+		fixture->has_socket = false;
+		assert_int_equal(RUN(fixture, "explain", spellings[i]), 0);
 		assert_contains(fixture->out, "RDT-0107 path-lost: ");
 		assert_contains(fixture->out, "What to do: ");
 	}
+	assert_int_equal(RUN(fixture, "explain", "RDT-17"), 2);
+	assert_contains(fixture->err, "did you mean RDT-0");
+	assert_int_equal(RUN(fixture, "explain", "path-lots"), 2);
+	assert_contains(fixture->err, "did you mean path-lost? rdmatestctl explain lists them all");
+	assert_int_equal(RUN(fixture, "explain", "weather"), 2);
+	assert_contains(fixture->err, "\"weather\" is no code of a finding; rdmatestctl explain");
 	/* An option that asks a daemon has no meaning here. */
+	fixture->has_socket = true;
 	assert_int_equal(RUN(fixture, "explain", "107"), 2);
 	assert_contains(fixture->err, "--socket has no meaning here");
+}
+
+static void all_findings_are_listed_with_how_to_ask_for_each(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->has_socket = false;
+	assert_int_equal(RUN(fixture, "explain"), 0);
+	for (int i = 0; i < FINDING_COUNT; i++) {
+		const struct finding_info *info = finding_info((enum finding_code)i);
+		char code[16];
+
+		assert_contains(fixture->out, info->slug);
+		snprintf(code, sizeof(code), "RDT-%04u", info->number);
+		assert_contains(fixture->out, code);
+	}
+	for (int i = 0; i < FINDING_COUNT; i++) {
+		const struct finding_info *info = finding_info((enum finding_code)i);
+
+		assert_int_equal(RUN(fixture, "explain", info->slug), 0);
+		assert_contains(fixture->out, info->title);
+	}
+}
+
+static void a_run_that_is_not_there_is_said_to_be_unknown(void **state)
+{
+	static const struct canned canned[] = { { 0 } };
+	struct fixture *fixture = *state;
+
+	start_daemon(fixture, canned);
+	assert_int_equal(RUN(fixture, "results", "01K3V9Q7W0"), 3);
+	assert_contains(fixture->err, "there is no run \"01K3V9Q7W0\", or several begin so; "
+				      "rdmatestctl results lists");
+	unlink(fixture->socket_path);
+	start_daemon(fixture, canned);
+	assert_int_equal(RUN(fixture, "cancel", "01K3V9Q7W0"), 3);
+	assert_contains(fixture->err, "there is no run \"01K3V9Q7W0\"");
+}
+
+static void help_is_a_command_and_an_option(void **state)
+{
+	struct fixture *fixture = *state;
+	char of_option[sizeof(fixture->out)];
+
+	fixture->has_socket = false;
+	assert_int_equal(RUN(fixture, "run", "--help"), 0);
+	memcpy(of_option, fixture->out, sizeof(of_option));
+	assert_int_equal(RUN(fixture, "help", "run"), 0);
+	assert_string_equal(fixture->out, of_option);
+	assert_int_equal(RUN(fixture, "-h"), 0);
+	memcpy(of_option, fixture->out, sizeof(of_option));
+	assert_int_equal(RUN(fixture, "help"), 0);
+	assert_string_equal(fixture->out, of_option);
+	assert_int_equal(RUN(fixture, "help", "runn"), 2);
+	assert_contains(fixture->err, "did you mean run?");
 }
 
 static void wrong_arguments_are_refused_before_anything_is_asked(void **state)
@@ -239,13 +296,22 @@ static void wrong_arguments_are_refused_before_anything_is_asked(void **state)
 		{ { "peers", "--timeout=5" }, "--timeout \"5\"" },
 		{ { "reload", "--wait=0" }, "--wait \"0\" is not within" },
 		{ { "reload", "--wait=1s", "--timeout=1s" }, "give one" },
-		{ { "check", "x" }, "check takes none" },
-		{ { "cancel" }, "cancel needs ID" },
+		{ { "check", "x" }, "unexpected argument \"x\"; usage: rdmatestctl check" },
+		{ { "cancel" }, "cancel needs ID; rdmatestctl results lists them" },
+		{ { "cancel", "x" }, "\"x\" is no ID of a run" },
+		{ { "results", "01K3V9Q7WU" }, "\"01K3V9Q7WU\" is no ID of a run" },
+		{ { "results", "01K3V" }, "at least 6 characters" },
+		{ { NULL }, "which command? There are run, results, status," },
+		{ { "peers", "--wiat=3s" }, "unknown option \"--wiat\"" },
+		{ { "peers", "--socket=" }, "--socket \"\": a path of 1 to" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct fixture *fixture = *state;
 
+		/* Those without a socket of their own get one. */
+		fixture->has_socket = cases[i].argv[1] == NULL ||
+				      strcmp(cases[i].argv[1], "--socket=") != 0;
 		assert_int_equal(run_program(fixture, cases[i].argv), 2);
 		assert_contains(fixture->err, cases[i].sentence);
 		assert_contains(fixture->err, "--help tells more");
@@ -280,6 +346,9 @@ int main(void)
 		TEST(a_reload_says_what_needs_a_restart),
 		TEST(status_is_put_together_from_three_answers),
 		TEST(findings_are_explained_without_a_daemon),
+		TEST(all_findings_are_listed_with_how_to_ask_for_each),
+		TEST(a_run_that_is_not_there_is_said_to_be_unknown),
+		TEST(help_is_a_command_and_an_option),
 		TEST(wrong_arguments_are_refused_before_anything_is_asked),
 		TEST(a_socket_path_that_is_too_long_is_refused),
 	};

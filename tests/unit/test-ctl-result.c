@@ -238,6 +238,7 @@ static void an_expectation_that_was_missed_says_by_how_much(void **state)
 	result = &measurement->expectations[2];
 	text_copy(result->reason, sizeof(result->reason),
 		  "p99.9 needs 10,000 samples, there are 500");
+	add_expectation(measurement, "read.latency.max <= 10us", OUTCOME_MISSED, 4203000, 10000);
 	finish(run);
 	assert_rendered(
 		run, false,
@@ -253,6 +254,7 @@ static void an_expectation_that_was_missed_says_by_how_much(void **state)
 		"  write.latency.p50 <= 1us               2 us  MISSED (a warning), 100 % above\n"
 		"  write.latency.p99.9 <= 1us                -  inconclusive: p99.9 needs 10,000 samples, there are\n"
 		"                                               500\n"
+		"  read.latency.max <= 10us             4.2 ms  MISSED, 420 times the limit\n"
 		"  clock tsc · first post after 34 ms · worker had 71 % of a CPU, preempted 3 times\n"
 		"  run 01K3V9Q7W0E5R2T8Y4U6J1M3N5 · 2026-09-01 12:00:00Z · rdmatestctl results 01K3V9Q7W0\n");
 }

@@ -34,9 +34,10 @@ static void each_verdict_has_its_exit_status(void **state)
 		start_daemon(fixture, canned);
 		assert_int_equal(RUN(fixture, "run", "smoke"), cases[i].status);
 		assert_contains(fixture->out, "smoke");
-		assert_string_equal(fixture->requests.data, "POST /v1/scenarios/smoke/runs\n"
-							    "GET /v1/runs/" ID "/progress\n"
-							    "GET /v1/runs/" ID "\n");
+		assert_string_equal(fixture->requests.data,
+				    "POST /v1/scenarios/smoke/runs\n"
+				    "GET /v1/runs/" ID "/progress?wait=200ms\n"
+				    "GET /v1/runs/" ID "?intervals=false\n");
 		teardown((void **)&fixture);
 	}
 }
@@ -160,6 +161,70 @@ static void for_programs_stdout_holds_the_record_alone(void **state)
 	assert_string_equal(fixture->err, "");
 }
 
+static void for_programs_one_question_waits_for_the_end(void **state)
+{
+	static const struct canned canned[] = {
+		ACCEPTED,
+		{ PROGRESS("done"), TRICK_HOLD, false },
+		{ "GET /v1/runs/" ID, 200, NULL, RECORD("pass"), TRICK_NONE, false },
+		{ 0 },
+	};
+	struct fixture *fixture = *state;
+
+	start_daemon(fixture, canned);
+	/* The time that the daemon was asked to hold the answer back is none in which it is late.
+	 */
+	assert_int_equal(RUN(fixture, "run", "smoke", "--json", "--timeout=3s"), 0);
+	assert_string_equal(fixture->requests.data, "POST /v1/scenarios/smoke/runs\n"
+						    "GET /v1/runs/" ID "/progress?wait=50000ms\n"
+						    "GET /v1/runs/" ID "\n");
+}
+
+static void lines_need_no_question_while_a_pair_measures(void **state)
+{
+	static const struct canned canned[] = {
+		ACCEPTED,
+		{ "GET /v1/runs/" ID "/progress", 200, NULL,
+		  "{\"state\": \"running\", \"progress\": {\"active\": [{\"initiator\": \"a\", \"phase\":"
+		  " \"measuring\", \"progress\": {\"elapsed_ns\": 2000000000, \"total_ns\":"
+		  " 9000000000}}]}}",
+		  TRICK_NONE, true },
+		{ PROGRESS("done"), TRICK_NONE, false },
+		{ "GET /v1/runs/" ID, 200, NULL, RECORD("pass"), TRICK_NONE, false },
+		{ 0 },
+	};
+	struct fixture *fixture = *state;
+
+	start_daemon(fixture, canned);
+	assert_int_equal(RUN(fixture, "run", "smoke"), 0);
+	assert_string_equal(fixture->requests.data, "POST /v1/scenarios/smoke/runs\n"
+						    "GET /v1/runs/" ID "/progress?wait=200ms\n"
+						    "GET /v1/runs/" ID "/progress?wait=7000ms\n"
+						    "GET /v1/runs/" ID "?intervals=false\n");
+}
+
+static void a_terminal_is_redrawn_twice_a_second(void **state)
+{
+	static const struct canned canned[] = {
+		ACCEPTED,
+		{ MEASURING, TRICK_NONE, true },
+		{ MEASURING, TRICK_NONE, true },
+		{ PROGRESS("done"), TRICK_NONE, false },
+		{ "GET /v1/runs/" ID, 200, NULL, RECORD("pass"), TRICK_NONE, false },
+		{ 0 },
+	};
+	struct fixture *fixture = *state;
+
+	start_daemon(fixture, canned);
+	assert_int_equal(run_on_terminal(fixture, (const char *const[]){ "run", "smoke", NULL }),
+			 0);
+	assert_string_equal(fixture->requests.data, "POST /v1/scenarios/smoke/runs\n"
+						    "GET /v1/runs/" ID "/progress?wait=200ms\n"
+						    "GET /v1/runs/" ID "/progress?wait=500ms\n"
+						    "GET /v1/runs/" ID "/progress?wait=500ms\n"
+						    "GET /v1/runs/" ID "?intervals=false\n");
+}
+
 static void a_run_can_be_left_alone_at_once(void **state)
 {
 	static const struct canned canned[] = { ACCEPTED, { 0 } };
@@ -178,6 +243,10 @@ static void waiting_ends_after_the_time_given(void **state)
 
 	start_daemon(fixture, canned);
 	assert_int_equal(RUN(fixture, "run", "smoke", "--wait=300ms"), 4);
+	/* No longer than that is asked for, and the last question comes when it is over. */
+	assert_contains(fixture->requests.data, "/progress?wait=200ms\n");
+	assert_contains(fixture->requests.data, "/progress\n");
+	assert_null(strstr(fixture->requests.data, "000ms"));
 	assert_contains(fixture->err, "still goes on");
 	assert_contains(fixture->err, "rdmatestctl results 01K3V9Q7W0");
 }
@@ -198,7 +267,7 @@ static void an_unknown_scenario_is_met_with_those_that_there_are(void **state)
 	assert_int_equal(RUN(fixture, "run", "smkoe"), 2);
 	assert_string_equal(
 		fixture->err,
-		"rdmatestctl: unknown scenario \"smkoe\"; did you mean smoke?; this daemon has "
+		"rdmatestctl: unknown scenario \"smkoe\"; did you mean smoke? This daemon has "
 		"mixed, smoke\n");
 	assert_string_equal(fixture->out, "");
 }
@@ -269,7 +338,7 @@ static void the_second_interrupt_leaves_at_once(void **state)
 
 	start_daemon(fixture, canned);
 	assert_int_equal(RUN(fixture, "run", "smoke"), 130);
-	assert_null(strstr(fixture->requests.data, "GET /v1/runs/" ID "\n"));
+	assert_null(strstr(fixture->requests.data, "GET /v1/runs/" ID "?intervals"));
 }
 
 /* --- a daemon that goes away --- */
@@ -308,6 +377,9 @@ int main(void)
 		TEST(a_terminal_gets_one_line_redrawn_and_colours),
 		TEST(a_terminal_can_do_without_colours),
 		TEST(for_programs_stdout_holds_the_record_alone),
+		TEST(for_programs_one_question_waits_for_the_end),
+		TEST(lines_need_no_question_while_a_pair_measures),
+		TEST(a_terminal_is_redrawn_twice_a_second),
 		TEST(a_run_can_be_left_alone_at_once),
 		TEST(waiting_ends_after_the_time_given),
 		TEST(an_unknown_scenario_is_met_with_those_that_there_are),

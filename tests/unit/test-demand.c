@@ -62,9 +62,9 @@ static void completion_queues_hold_all_that_can_wait(void **state)
 	assert_int_equal(demand_of(assignment, &demand, NULL), 0);
 	assert_int_equal(demand.send_cqe, 4 * 17);
 	assert_int_equal(demand.recv_cqe, 1);
-	workload->workload.post_list = 32;
+	workload->workload.load.outstanding = 67;
 	assert_int_equal(demand_of(assignment, &demand, NULL), 0);
-	assert_int_equal(demand.send_cqe, 4 * 33);
+	assert_int_equal(demand.send_cqe, 4 * 18);
 	workload->workload.load.outstanding = 4000;
 	assert_int_equal(demand_of(assignment, &demand, NULL), 0);
 	assert_int_equal(demand.send_cqe, 4 * 65);
@@ -328,7 +328,7 @@ static void an_inline_size_that_the_device_refuses_is_named(void **state)
 	ends_assert_says(&fixture->err, "qp.max_inline_data 300 is above");
 	workload->qp.max_inline_data = 64;
 	assert_int_equal(ends_make(fixture, &fixture->left), -EINVAL);
-	ends_assert_says(&fixture->err, "inline: yes need qp.max_inline_data 300, it is 64");
+	ends_assert_says(&fixture->err, "inline: true need qp.max_inline_data 300, it is 64");
 	workload->workload.ops[0].sizes[0].size_bytes = 250;
 	workload->qp.max_inline_data = SCHEMA_AUTO;
 	assert_int_equal(ends_make(fixture, &fixture->left), 0);

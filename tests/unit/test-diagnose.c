@@ -51,10 +51,19 @@ static void every_kind_of_error_has_its_finding(void **state)
 		{ ERROR_PEER, STAGE_DISCOVER, "connect", 1, ECONNREFUSED,
 		  FINDING_PEER_UNREACHABLE },
 		{ ERROR_PEER, STAGE_DISCOVER, "tls", 0, 0, FINDING_PEER_KEY_REFUSED },
+		{ ERROR_PEER, STAGE_DISCOVER, "tls", ERROR_KIND_ERRNO, EPROTO,
+		  FINDING_PEER_UNREACHABLE },
+		{ ERROR_PEER, STAGE_DISCOVER, "tls", ERROR_KIND_ERRNO, ECONNRESET,
+		  FINDING_PEER_UNREACHABLE },
+		{ ERROR_PEER, STAGE_DISCOVER, "hello", ERROR_KIND_ERRNO, ETIMEDOUT,
+		  FINDING_PEER_UNREACHABLE },
 		{ ERROR_PEER, STAGE_DISCOVER, "hello", 0, 0, FINDING_PEER_PROTOCOL },
 		{ ERROR_PEER, STAGE_RESOURCE, "permit", 0, 0, FINDING_PEER_REFUSED },
 		{ ERROR_PEER, STAGE_RESOURCE, "busy", 0, 0, FINDING_PEER_REFUSED },
-		{ ERROR_PEER, STAGE_RUN, "", 0, 0, FINDING_PEER_REFUSED },
+		{ ERROR_PEER, STAGE_RUN, "", 0, 0, FINDING_PEER_ANSWER_WRONG },
+		{ ERROR_PEER, STAGE_RUN, "message", 0, 0, FINDING_PEER_ANSWER_WRONG },
+		{ ERROR_INPUT, STAGE_RESOURCE, "assignment", 0, 0, FINDING_ASSIGNMENT_REFUSED },
+		{ ERROR_RESOURCE, STAGE_RESOURCE, "permit", 0, 0, FINDING_PEER_REFUSED },
 		{ ERROR_DEVICE, STAGE_DISCOVER, "device", 0, 0, FINDING_DEVICE_ABSENT },
 		{ ERROR_INPUT, STAGE_RESOURCE, "limit", 0, 0, FINDING_LIMIT_EXCEEDED },
 		{ ERROR_DEVICE, STAGE_RUN, "stall", 0, 0, FINDING_STALLED },
@@ -131,6 +140,71 @@ static void text_never_decides(void **state)
 		  "session lost, retry exceeded, stall, abort");
 	diagnose_measurement(m);
 	assert_int_equal(m->findings.items[0].code, FINDING_RESOURCE_SHORT);
+	free(m);
+}
+
+/* The one finding about a session that did not come to be. */
+static void expect_session(const char *call, int number, enum finding_code code,
+			   enum confidence confidence, const char *sentence)
+{
+	struct measurement *m = new_measurement();
+	const struct finding *finding = &m->findings.items[0];
+
+	set_failure(&m->first_error, ERROR_PEER, STAGE_DISCOVER, call,
+		    number != 0 ? ERROR_KIND_ERRNO : ERROR_KIND_NONE, number);
+	text_copy(m->first_error.error.text, sizeof(m->first_error.error.text),
+		  "10.1.2.3:4711: the sentence of who saw it");
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.count, 1);
+	assert_int_equal(finding->code, code);
+	assert_int_equal(finding->confidence, confidence);
+	if (strstr(finding->text, sentence) == NULL) {
+		fail_msg("\"%s\" does not say \"%s\"", finding->text, sentence);
+	}
+	/* Whoever is to look there knows where. */
+	assert_non_null(strstr(finding->text, "10.1.2.3:4711"));
+	free(m);
+}
+
+static void an_invalid_hello_is_not_another_version(void **state)
+{
+	expect_session("hello", EPROTONOSUPPORT, FINDING_PEER_PROTOCOL, CONFIDENCE_CERTAIN,
+		       "another version");
+	expect_session("hello", EBADMSG, FINDING_PEER_PROTOCOL, CONFIDENCE_LIKELY, "invalid hello");
+	expect_session("hello", 0, FINDING_PEER_PROTOCOL, CONFIDENCE_LIKELY, "invalid hello");
+	expect_session("hello", ECONNREFUSED, FINDING_PEER_PROTOCOL, CONFIDENCE_LIKELY,
+		       "hello of this one");
+	expect_session("hello", ECONNRESET, FINDING_PEER_UNREACHABLE, CONFIDENCE_LIKELY,
+		       "broke off");
+}
+
+static void who_cannot_be_reached_is_told_with_the_address_that_was_tried(void **state)
+{
+	expect_session("connect", ECONNREFUSED, FINDING_PEER_UNREACHABLE, CONFIDENCE_CERTAIN,
+		       "cannot be reached");
+	/* The port is the configuration's matter, not the explanation's. */
+	assert_null(strstr(finding_info(FINDING_PEER_UNREACHABLE)->cure, "18620"));
+	assert_null(strstr(finding_info(FINDING_PEER_UNREACHABLE)->explanation, "18620"));
+}
+
+static void a_key_that_differs_is_certain_only_when_the_handshake_says_so(void **state)
+{
+	expect_session("tls", EKEYREJECTED, FINDING_PEER_KEY_REFUSED, CONFIDENCE_CERTAIN,
+		       "fleet key");
+	expect_session("tls", 0, FINDING_PEER_KEY_REFUSED, CONFIDENCE_LIKELY, "fleet key");
+	expect_session("tls", EPROTO, FINDING_PEER_UNREACHABLE, CONFIDENCE_LIKELY,
+		       "not what answers");
+}
+
+static void an_assignment_that_is_not_accepted_has_its_own_sentence(void **state)
+{
+	struct measurement *m = new_measurement();
+
+	set_failure(&m->first_error, ERROR_INPUT, STAGE_RESOURCE, "assignment", 0, 0);
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.items[0].code, FINDING_ASSIGNMENT_REFUSED);
+	assert_non_null(strstr(m->findings.items[0].text,
+			       "the daemon on b did not accept the assignment that it was sent"));
 	free(m);
 }
 
@@ -250,6 +324,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_of_error_has_its_finding),
 		cmocka_unit_test(text_never_decides),
+		cmocka_unit_test(an_invalid_hello_is_not_another_version),
+		cmocka_unit_test(who_cannot_be_reached_is_told_with_the_address_that_was_tried),
+		cmocka_unit_test(a_key_that_differs_is_certain_only_when_the_handshake_says_so),
+		cmocka_unit_test(an_assignment_that_is_not_accepted_has_its_own_sentence),
 		cmocka_unit_test(a_lost_path_is_certain_when_the_responder_was_heard_to_the_end),
 		cmocka_unit_test(a_missed_expectation_is_named_with_its_value),
 		cmocka_unit_test(too_few_samples_are_told_unless_an_error_is_the_reason),

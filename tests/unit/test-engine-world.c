@@ -268,6 +268,56 @@ static void a_call_of_over_ten_seconds_makes_a_device_sick_until_it_returns(void
 	wait_for(stage, &stage->left.player.is_released);
 }
 
+/* How late a loop looks at a timer of 1 ms at the latest. */
+struct pulse {
+	uint64_t due_mono_ns;
+	uint64_t latest_ns;
+};
+
+static int on_pulse(sd_event_source *source, uint64_t usec, void *arg)
+{
+	struct pulse *pulse = arg;
+	uint64_t now_mono_ns = clock_mono_ns();
+
+	if (now_mono_ns > pulse->due_mono_ns + pulse->latest_ns) {
+		pulse->latest_ns = now_mono_ns - pulse->due_mono_ns;
+	}
+	pulse->due_mono_ns = now_mono_ns + ENGINES_MS;
+	sd_event_source_set_time(source, pulse->due_mono_ns / 1000);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static void a_worker_that_does_not_end_holds_up_its_job_and_not_the_loop(void **state)
+{
+	struct stage *stage = *state;
+	struct player *player = &stage->left.player;
+	struct pulse pulse = { 0 };
+	sd_event_source *source = NULL;
+
+	connect_sides(stage);
+	side_call(&stage->right, job_start);
+	side_call(&stage->left, job_start);
+	wait_for(stage, &player->is_finished);
+	world_hold(stage->left.node, "worker-0");
+	world_enter(stage->left.node);
+	pulse.due_mono_ns = clock_mono_ns() + ENGINES_MS;
+	assert_true(sd_event_add_time(world_event(stage->left.node), &source, CLOCK_MONOTONIC,
+				      pulse.due_mono_ns / 1000, 1, on_pulse, &pulse) >= 0);
+	job_release(player->job);
+	world_enter(NULL);
+	/* Longer than one task waits. */
+	world_run(stage->world, 2 * ENGINES_SECOND);
+	assert_false(player->is_released);
+	/* The queue pair and all else is gone: contexts are left, and what the other end has. */
+	assert_int_equal(fabric_objects(stage->fabric), 2 + 5);
+	world_hold(stage->left.node, NULL);
+	wait_for(stage, &player->is_released);
+	assert_in_range(pulse.latest_ns, 0, ENGINES_MS);
+	sd_event_source_disable_unref(source);
+	side_call(&stage->right, job_release);
+	wait_for(stage, &stage->right.player.is_released);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -279,6 +329,7 @@ int main(void)
 		TEST(scans_come_every_two_seconds_and_see_what_came_and_went),
 		TEST(a_device_lost_without_a_word_is_closed_within_three_seconds),
 		TEST(a_call_of_over_ten_seconds_makes_a_device_sick_until_it_returns),
+		TEST(a_worker_that_does_not_end_holds_up_its_job_and_not_the_loop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,6 +78,18 @@ static void strange_numbers_of_a_provider_still_are_errors(void **state)
 	assert_string_equal(unknown.text, "no: errno 99999");
 }
 
+static void a_number_is_added_without_changing_the_sentence(void **state)
+{
+	struct error err = ERROR_INIT;
+
+	error_set(&err, -EBADMSG, ERROR_PEER, "sent nonsense");
+	assert_int_equal(err.kind, ERROR_KIND_NONE);
+	error_number(&err, -EBADMSG);
+	assert_int_equal(err.kind, ERROR_KIND_ERRNO);
+	assert_int_equal(err.number, EBADMSG);
+	assert_string_equal(err.text, "sent nonsense");
+}
+
 static void a_long_name_of_a_call_is_cut_not_overrun(void **state)
 {
 	struct error err = ERROR_INIT;
@@ -152,6 +164,7 @@ int main(void)
 		cmocka_unit_test(nobody_has_to_listen),
 		cmocka_unit_test(a_failed_call_is_recorded_with_its_errno),
 		cmocka_unit_test(strange_numbers_of_a_provider_still_are_errors),
+		cmocka_unit_test(a_number_is_added_without_changing_the_sentence),
 		cmocka_unit_test(a_long_name_of_a_call_is_cut_not_overrun),
 		cmocka_unit_test(a_sentence_stays_one_line_of_text_whatever_it_quotes),
 		cmocka_unit_test(a_long_sentence_is_cut_at_a_character),

@@ -187,7 +187,7 @@ static void talk_connect(struct talk *talk, struct node *node, const char *host)
 	char address[64];
 
 	world_enter(node);
-	struct net_resolve *resolve = net_resolve_start(host);
+	struct net_resolve *resolve = net_resolve_start(NULL, host);
 	assert_int_equal(net_resolve_finish(resolve, address, sizeof(address), NULL), 0);
 	net_resolve_free(resolve);
 	talk->client = net_connect(address, PORT, NULL);

@@ -217,6 +217,38 @@ static void what_is_no_json_object_is_refused(void **state)
 	}
 }
 
+/* 2 MiB of "[]," would take 0.15 s and 90 MiB. */
+static void a_frame_of_too_many_values_is_refused(void **state)
+{
+	static const struct {
+		unsigned items;
+		int ret;
+	} cases[] = { { LIMIT_FRAME_VALUES - 2, 0 }, { LIMIT_FRAME_VALUES - 1, -EPROTO } };
+
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_text_ struct text frame = TEXT_INIT;
+		struct error err = ERROR_INIT;
+		size_t length;
+
+		text_add_bytes(&frame, "\0\0\0\0", 4);
+		text_add(&frame, "{\"a\":[0");
+		for (unsigned j = 1; j < cases[i].items; j++) {
+			text_add(&frame, ",0");
+		}
+		text_add(&frame, "]}");
+		length = frame.length - 4;
+		memcpy(frame.data,
+		       (uint8_t[]){ 0, (uint8_t)(length >> 16), (uint8_t)(length >> 8),
+				    (uint8_t)length },
+		       4);
+		assert_int_equal(read_all(frame.data, frame.length, LIMIT_FRAME_BYTES, &err),
+				 cases[i].ret);
+		if (cases[i].ret < 0) {
+			assert_non_null(strstr(err.text, "at most 65536"));
+		}
+	}
+}
+
 static void a_nul_byte_does_not_end_a_body_early(void **state)
 {
 	struct error err = ERROR_INIT;
@@ -235,6 +267,7 @@ int main(void)
 		cmocka_unit_test(memory_grows_with_what_came_not_with_what_was_announced),
 		cmocka_unit_test(a_large_frame_leaves_no_large_buffer_behind),
 		cmocka_unit_test(what_is_no_json_object_is_refused),
+		cmocka_unit_test(a_frame_of_too_many_values_is_refused),
 		cmocka_unit_test(a_nul_byte_does_not_end_a_body_early),
 	};
 

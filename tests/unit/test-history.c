@@ -15,6 +15,21 @@
 #include "util/memory.h"
 #include "util/text.h"
 
+static int set_up(void **state)
+{
+	sd_event *event;
+
+	assert_true(sd_event_new(&event) >= 0);
+	*state = event;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	sd_event_unref(*state);
+	return 0;
+}
+
 static struct run *new_run(const char *id, enum run_state state)
 {
 	struct scenario *scenario = memory_new(sizeof(*scenario));
@@ -28,7 +43,8 @@ static struct run *new_run(const char *id, enum run_state state)
 
 static void the_oldest_finished_runs_go_first(void **state)
 {
-	struct history *history = history_new(2);
+	sd_event *event = *state;
+	struct history *history = history_new(event, 2);
 
 	history_add(history, new_run("AAAAAA1", RUN_RUNNING));
 	history_add(history, new_run("AAAAAA2", RUN_DONE));
@@ -42,7 +58,8 @@ static void the_oldest_finished_runs_go_first(void **state)
 
 static void a_run_is_found_by_an_unambiguous_beginning(void **state)
 {
-	struct history *history = history_new(10);
+	sd_event *event = *state;
+	struct history *history = history_new(event, 10);
 
 	history_add(history, new_run("ABCDEF1X", RUN_DONE));
 	history_add(history, new_run("ABCDEF2X", RUN_DONE));
@@ -69,13 +86,15 @@ static struct run *new_large_run(const char *id, enum run_state state)
 			ends[j]->totals.classes =
 				memory_new_array(LIMIT_CLASSES, sizeof(struct class_totals));
 		}
+		run_weigh(run, measurement);
 	}
 	return run;
 }
 
 static void results_are_bounded_in_bytes_too(void **state)
 {
-	struct history *history = history_new(1000);
+	sd_event *event = *state;
+	struct history *history = history_new(event, 1000);
 	char id[16];
 
 	for (unsigned i = 0; i < 12; i++) {
@@ -92,7 +111,8 @@ static void results_are_bounded_in_bytes_too(void **state)
 
 static void fewer_kept_runs_take_effect_at_once(void **state)
 {
-	struct history *history = history_new(10);
+	sd_event *event = *state;
+	struct history *history = history_new(event, 10);
 
 	for (char i = '0'; i < '9'; i++) {
 		char id[] = "ABCDEFx";
@@ -103,6 +123,31 @@ static void fewer_kept_runs_take_effect_at_once(void **state)
 	history_configure(history, 3);
 	assert_int_equal(history_count(history), 3);
 	assert_string_equal(history_at(history, 0)->id, "ABCDEF8");
+	history_free(history);
+}
+
+/* Hundreds of MiB are not given back within one turn of the loop, in which nothing else happens. */
+static void a_run_that_is_let_go_is_freed_piece_by_piece(void **state)
+{
+	sd_event *event = *state;
+	struct history *history = history_new(event, 1);
+	struct run *large = new_run("AAAAAA1", RUN_DONE);
+	size_t turns = 0;
+
+	for (unsigned i = 0; i < 1000; i++) {
+		run_add_measurement(large);
+	}
+	history_add(history, large);
+	history_add(history, new_run("AAAAAA2", RUN_DONE));
+	assert_int_equal(history_count(history), 1);
+	assert_null(history_find(history, "AAAAAA1"));
+	assert_int_equal(history_leaving(history), 1);
+	while (history_leaving(history) > 0 && turns < 1000) {
+		turns += sd_event_run(event, 0) > 0;
+	}
+	assert_int_equal(history_leaving(history), 0);
+	assert_true(turns > 10);
+	assert_int_equal(sd_event_run(event, 0), 0);
 	history_free(history);
 }
 
@@ -122,10 +167,16 @@ static void identifiers_are_26_characters_and_differ(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_oldest_finished_runs_go_first),
-		cmocka_unit_test(a_run_is_found_by_an_unambiguous_beginning),
-		cmocka_unit_test(results_are_bounded_in_bytes_too),
-		cmocka_unit_test(fewer_kept_runs_take_effect_at_once),
+		cmocka_unit_test_setup_teardown(the_oldest_finished_runs_go_first, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_run_is_found_by_an_unambiguous_beginning, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(results_are_bounded_in_bytes_too, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(fewer_kept_runs_take_effect_at_once, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_run_that_is_let_go_is_freed_piece_by_piece,
+						set_up, tear_down),
 		cmocka_unit_test(identifiers_are_26_characters_and_differ),
 	};
 

@@ -160,7 +160,7 @@ static void a_client_that_does_not_read_its_answer_is_cut_off(void **state)
 	int small = 4096;
 
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
-	fixture->is_big = true;
+	make_run(fixture, 2 * BIG_PAIRS);
 	send_bytes(fixture, fd, request, sizeof(request) - 1);
 	turn(fixture, 1500 * MS);
 	assert_true(is_closed_within(fixture, fd, 500 * MS, &answer));

@@ -105,6 +105,33 @@ static void nesting_is_limited_before_it_is_parsed(void **state)
 	expect_refused(deep, 70, "nested deeper than 32");
 }
 
+static void values_are_limited_before_they_are_made(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t values;
+	} cases[] = {
+		{ "{}", 2 }, /* at most, as it is counted */
+		{ "{\"a\":1}", 2 },
+		{ "{\"a\":[1,2,3]}", 5 },
+		{ "{\"a\":[],\"b\":{}}", 5 },
+		{ "{\"a,[{\":\"\\\",[{,\"}", 2 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t count = strlen(cases[i].text);
+		struct error err = ERROR_INIT;
+		json_t *value = json_read_limited(cases[i].text, count, cases[i].values, &err);
+
+		if (!value) {
+			fail_msg("%s: %s", cases[i].text, err.text);
+		}
+		json_decref(value);
+		assert_null(json_read_limited(cases[i].text, count, cases[i].values - 1, &err));
+		assert_non_null(strstr(err.text, "values; at most"));
+	}
+}
+
 static void brackets_in_strings_are_no_nesting(void **state)
 {
 	_cleanup_json_ json_t *value = read_text(
@@ -120,6 +147,27 @@ static void refusals_do_not_pass_on_what_controls_a_terminal(void **state)
 	assert_null(json_read("{\"a\" \x1b[2J}", 10, &err));
 	assert_null(strchr(err.text, '\x1b'));
 	assert_null(json_read("{", 1, NULL));
+}
+
+/* Who pipes a record to a terminal sees what it says; who parses it gets what there was. */
+static void what_a_terminal_must_not_get_is_written_as_a_number(void **state)
+{
+	static const char hostile[] = "\x7f \xc2\x9b"
+				      "31m \xe2\x80\xae"
+				      "ssap \xf3\xa0\x80\x81 \xc3\xa4 \xf0\x9f\x98\x80";
+	_cleanup_json_ json_t *value = json_object();
+	_cleanup_json_ json_t *again = NULL;
+	_cleanup_text_ struct text out = TEXT_INIT;
+
+	json_set_string(value, "s", hostile);
+	json_write(value, &out);
+	assert_string_equal(out.data, "{\"s\":\"\\u007f \\u009b31m \\u202essap \\udb40\\udc01 "
+				      "\xc3\xa4 \xf0\x9f\x98\x80\"}");
+	again = read_text(out.data);
+	assert_string_equal(json_string_value(json_object_get(again, "s")), hostile);
+	text_reset(&out);
+	json_write_pretty(value, &out);
+	assert_non_null(strstr(out.data, "\\u202essap"));
 }
 
 static void numbers_that_json_cannot_hold_become_null(void **state)
@@ -302,8 +350,10 @@ int main(void)
 		cmocka_unit_test(the_largest_integers_are_exact),
 		cmocka_unit_test(what_is_not_one_strict_object_is_refused),
 		cmocka_unit_test(nesting_is_limited_before_it_is_parsed),
+		cmocka_unit_test(values_are_limited_before_they_are_made),
 		cmocka_unit_test(brackets_in_strings_are_no_nesting),
 		cmocka_unit_test(refusals_do_not_pass_on_what_controls_a_terminal),
+		cmocka_unit_test(what_a_terminal_must_not_get_is_written_as_a_number),
 		cmocka_unit_test(numbers_that_json_cannot_hold_become_null),
 		cmocka_unit_test(setters_write_what_they_say),
 		cmocka_unit_test(bytes_that_are_no_text_are_escaped_not_lost),

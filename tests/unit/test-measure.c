@@ -17,6 +17,7 @@
 #include "util/text.h"
 
 #define SENT 64
+#define SECOND_NS 1000000000ull
 
 /* A coordinator that writes down what is sent, and plays both ends. */
 struct world {
@@ -28,6 +29,7 @@ struct world {
 	char sent[SENT][96]; /* "node1 prepare initiator" */
 	size_t sent_count;
 	const char *unreachable;
+	uint64_t accepted_mono_ns;
 	bool is_done;
 };
 
@@ -65,6 +67,7 @@ static struct world *new_world(void)
 	world->measurement = run_add_measurement(world->run);
 	assignment = &world->measurement->assignment;
 	assignment->workload = world->scenario.workload;
+	assignment->workload.run.duration_ns = SECOND_NS;
 	assignment->workload.workload.op_count = 1;
 	assignment->workload.workload.ops[0] = (struct operation){
 		.weight = 1, .size_count = 1, .sizes = { { .size_bytes = 8, .weight = 1 } }
@@ -75,7 +78,8 @@ static struct world *new_world(void)
 	world->measurement->initiator.endpoint = assignment->initiator;
 	world->measurement->responder.endpoint = assignment->responder;
 	options.event = world->event;
-	options.accepted_mono_ns = clock_mono_ns();
+	world->accepted_mono_ns = clock_mono_ns();
+	options.accepted_mono_ns = world->accepted_mono_ns;
 	world->measure = measure_new(&options, world->measurement);
 	return world;
 }
@@ -349,6 +353,133 @@ static void what_the_initiator_says_of_its_timeout_is_the_error(void **state)
 	free_world(world);
 }
 
+/* A peer of another release, or one that lies: what it measured is not what was asked. */
+static void totals_of_another_assignment_are_an_error_and_not_a_result(void **state)
+{
+	struct world *world = new_world();
+	struct totals totals;
+
+	come_to_running(world);
+	sample_totals_init(&totals);
+	totals.end = END_DURATION;
+	totals.operations = 1000000;
+	totals.window_ns = SECOND_NS;
+	answer(world, "node2", "finished", "totals", sample_totals_write(&totals));
+	assert_false(world->measurement->initiator.has_totals);
+	assert_int_equal(world->measurement->initiator.totals.operations, 0);
+	assert_int_equal(world->measurement->initiator.failure.error.class, ERROR_PEER);
+	assert_int_equal(world->measurement->initiator.failure.error.stage, STAGE_RUN);
+	assert_string_equal(world->measurement->initiator.failure.error.call, "message");
+	assert_non_null(strstr(world->measurement->initiator.failure.error.text,
+			       "0 classes of operations, the assignment has 1"));
+	answer(world, "node1", "finished", "totals", new_totals(END_STOPPED, NULL));
+	answer(world, "node1", "released", NULL, NULL);
+	answer(world, "node2", "released", NULL, NULL);
+	run_until_done(world);
+	assert_true(world->measurement->responder.has_totals);
+	free_world(world);
+}
+
+/* Half read is not read: nothing of it may show. */
+static void totals_that_break_off_leave_nothing(void **state)
+{
+	struct world *world = new_world();
+	json_t *json = new_totals(END_DURATION, NULL);
+
+	json_object_set_new(json, "operations", json_integer(77));
+	json_object_del(json, "intervals");
+	come_to_running(world);
+	answer(world, "node2", "finished", "totals", json);
+	assert_false(world->measurement->initiator.has_totals);
+	assert_int_equal(world->measurement->initiator.totals.operations, 0);
+	assert_true(error_is_set(&world->measurement->initiator.failure.error));
+	free_world(world);
+}
+
+static void what_was_not_asked_for_yet_is_ignored(void **state)
+{
+	struct world *world = new_world();
+
+	measure_start(world->measure);
+	/* node2 has not been asked for anything. */
+	answer(world, "node2", "prepared", "info", new_info());
+	answer(world, "node2", "busy", "retry_after_ns", json_integer(1000000));
+	answer(world, "node2", "started", NULL, NULL);
+	answer(world, "node2", "finished", "totals", new_totals(END_DURATION, NULL));
+	assert_int_equal(world->sent_count, 1);
+	assert_string_equal(measure_phase(world->measure), "preparing");
+	assert_false(world->measurement->initiator.has_totals);
+	answer(world, "node1", "prepared", "info", new_info());
+	expect_sent(world, 1, "node2 prepare initiator");
+	assert_int_equal(world->sent_count, 2); /* and not connected on its early word */
+	answer(world, "node2", "prepared", "info", new_info());
+	answer(world, "node2", "prepared", "info", json_integer(7)); /* once is enough */
+	assert_int_equal(world->sent_count, 4);
+	assert_non_null(world->measurement->initiator.info);
+	measure_abort(world->measure, "test is over");
+	free_world(world);
+}
+
+static void nobody_says_busy_as_fast_as_the_network_goes(void **state)
+{
+	struct world *world = new_world();
+	uint64_t asked_mono_ns;
+
+	measure_start(world->measure);
+	asked_mono_ns = clock_mono_ns();
+	answer(world, "node1", "busy", "retry_after_ns", json_integer(0));
+	for (int i = 0; i < 1000 && world->sent_count < 2; i++) {
+		sd_event_run(world->event, 10000);
+	}
+	expect_sent(world, 1, "node1 prepare responder");
+	assert_true(clock_mono_ns() - asked_mono_ns >= SECOND_NS / 10);
+	measure_abort(world->measure, "test is over");
+	free_world(world);
+}
+
+/* It posted when it says, not when its answer came: the way back is not counted. */
+static void the_first_post_is_the_initiators_not_its_answers(void **state)
+{
+	struct world *world = new_world();
+	struct timespec pause = { .tv_nsec = 40000000 };
+	uint64_t all_ns;
+	uint64_t start_ns;
+
+	measure_start(world->measure);
+	answer(world, "node1", "prepared", "info", new_info());
+	answer(world, "node2", "prepared", "info", new_info());
+	answer(world, "node1", "connected", NULL, NULL);
+	answer(world, "node2", "connected", NULL, NULL);
+	answer(world, "node1", "started", NULL, NULL);
+	start_ns = clock_mono_ns() - world->accepted_mono_ns;
+	nanosleep(&pause, NULL);
+	assert_int_equal(world->measurement->accepted_to_first_post_ns, 0);
+	answer(world, "node2", "started", "first_post_ns", json_integer(1000));
+	all_ns = clock_mono_ns() - world->accepted_mono_ns;
+	/* Half of the 40 ms and more that the two ways took. */
+	assert_in_range(world->measurement->accepted_to_first_post_ns, start_ns / 2 + 20000000,
+			all_ns - 19000000);
+	measure_abort(world->measure, "test is over");
+	free_world(world);
+}
+
+static void a_first_post_after_its_answer_is_not_believed(void **state)
+{
+	struct world *world = new_world();
+
+	measure_start(world->measure);
+	answer(world, "node1", "prepared", "info", new_info());
+	answer(world, "node2", "prepared", "info", new_info());
+	answer(world, "node1", "connected", NULL, NULL);
+	answer(world, "node2", "connected", NULL, NULL);
+	answer(world, "node1", "started", NULL, NULL);
+	answer(world, "node2", "started", "first_post_ns", json_integer(INT64_MAX));
+	assert_in_range(world->measurement->accepted_to_first_post_ns, 1,
+			clock_mono_ns() - world->accepted_mono_ns);
+	measure_abort(world->measure, "test is over");
+	free_world(world);
+}
+
 static void an_abort_says_when_it_came(void **state)
 {
 	struct world *world = new_world();
@@ -366,6 +497,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_the_initiator_says_of_its_timeout_is_the_error),
 		cmocka_unit_test(an_abort_says_when_it_came),
+		cmocka_unit_test(totals_of_another_assignment_are_an_error_and_not_a_result),
+		cmocka_unit_test(totals_that_break_off_leave_nothing),
+		cmocka_unit_test(what_was_not_asked_for_yet_is_ignored),
+		cmocka_unit_test(nobody_says_busy_as_fast_as_the_network_goes),
+		cmocka_unit_test(the_first_post_is_the_initiators_not_its_answers),
+		cmocka_unit_test(a_first_post_after_its_answer_is_not_believed),
 		cmocka_unit_test(a_good_measurement_goes_its_way_in_order),
 		cmocka_unit_test(a_refusal_by_the_second_end_releases_the_first),
 		cmocka_unit_test(a_lost_responder_stops_the_initiator_and_is_not_waited_for),

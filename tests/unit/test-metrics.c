@@ -180,6 +180,8 @@ static void gauges_of_the_daemon_are_told_in_base_units(void **state)
 		.peers_connecting = 6,
 		.peers_down = 7,
 		.control_sessions = 8,
+		.control_refused_count = 2,
+		.control_refused = { { "rate_limited", 0 }, { "wrong_key", 11 } },
 		.jobs_active = 9,
 		.pinned_bytes = 10,
 		.port_count = 2,
@@ -199,6 +201,8 @@ static void gauges_of_the_daemon_are_told_in_base_units(void **state)
 		fixture,
 		LINE("peers{state=\"up\"} 5\nrdmatestd_peers{state=\"connecting\"} 6\nrdmatestd_peers{state=\"down\"} 7"));
 	assert_line(fixture, LINE("control_sessions 8"));
+	assert_line(fixture, LINE("control_refused_total{reason=\"rate_limited\"} 0"));
+	assert_line(fixture, LINE("control_refused_total{reason=\"wrong_key\"} 11"));
 	assert_line(fixture, LINE("jobs_active 9"));
 	assert_line(fixture, LINE("pinned_bytes 10"));
 	assert_line(

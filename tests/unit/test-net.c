@@ -305,17 +305,20 @@ static int finish(struct net_resolve *resolve, char *host, size_t size, struct e
 
 static void a_name_becomes_a_numeric_address(void **state)
 {
-	struct net_resolve *resolve = net_resolve_start("localhost");
+	struct net_resolve_pool *pool = net_resolve_pool_new();
+	struct net_resolve *resolve = net_resolve_start(pool, "localhost");
 	char host[64] = "";
 
 	assert_int_equal(finish(resolve, host, sizeof(host), NULL), 0);
 	assert_true(net_is_numeric(host));
 	net_resolve_free(resolve);
+	net_resolve_pool_free(pool);
 }
 
 static void a_numeric_host_stays_and_is_there_at_once(void **state)
 {
-	struct net_resolve *resolve = net_resolve_start("10.1.2.3");
+	struct net_resolve_pool *pool = net_resolve_pool_new();
+	struct net_resolve *resolve = net_resolve_start(pool, "10.1.2.3");
 	char host[64] = "";
 
 	assert_int_equal(net_resolve_finish(resolve, host, sizeof(host), NULL), 0);
@@ -323,6 +326,7 @@ static void a_numeric_host_stays_and_is_there_at_once(void **state)
 	/* asked again it says the same */
 	assert_int_equal(finish(resolve, host, sizeof(host), NULL), 0);
 	net_resolve_free(resolve);
+	net_resolve_pool_free(pool);
 }
 
 static void a_name_that_is_none_is_an_error_with_a_sentence(void **state)
@@ -335,8 +339,10 @@ static void a_name_that_is_none_is_an_error_with_a_sentence(void **state)
 		"..",
 	};
 
+	struct net_resolve_pool *pool = net_resolve_pool_new();
+
 	for (unsigned i = 0; i < 4; i++) {
-		struct net_resolve *resolve = net_resolve_start(names[i]);
+		struct net_resolve *resolve = net_resolve_start(pool, names[i]);
 		struct error err = ERROR_INIT;
 		char host[64] = "old";
 		int ret = finish(resolve, host, sizeof(host), &err);
@@ -347,17 +353,21 @@ static void a_name_that_is_none_is_an_error_with_a_sentence(void **state)
 		assert_string_equal(host, "old");
 		net_resolve_free(resolve);
 	}
+	net_resolve_pool_free(pool);
 }
 
 static void freed_while_it_works_nothing_is_left(void **state)
 {
+	struct net_resolve_pool *pool = net_resolve_pool_new();
 	unsigned before = open_descriptors();
 
 	for (unsigned i = 0; i < 20; i++) {
-		net_resolve_free(net_resolve_start("rdmatestd.invalid"));
-		net_resolve_free(net_resolve_start("localhost"));
+		net_resolve_free(net_resolve_start(pool, "rdmatestd.invalid"));
+		net_resolve_free(net_resolve_start(pool, "localhost"));
 	}
 	net_resolve_free(NULL);
+	net_resolve_pool_free(pool);
+	net_resolve_pool_free(NULL);
 	/* the threads end by themselves; their descriptors go last */
 	for (unsigned i = 0; i < 1000 && open_descriptors() > before; i++) {
 		poll(NULL, 0, 10);
@@ -367,6 +377,7 @@ static void freed_while_it_works_nothing_is_left(void **state)
 
 static void without_descriptors_the_reason_is_given_at_once(void **state)
 {
+	struct net_resolve_pool *pool = net_resolve_pool_new();
 	const struct rlimit none = { 0, 4096 };
 	struct error err = ERROR_INIT;
 	struct net_resolve *resolve;
@@ -375,12 +386,13 @@ static void without_descriptors_the_reason_is_given_at_once(void **state)
 
 	getrlimit(RLIMIT_NOFILE, &old);
 	setrlimit(RLIMIT_NOFILE, &(struct rlimit){ none.rlim_cur, old.rlim_max });
-	resolve = net_resolve_start("localhost");
+	resolve = net_resolve_start(pool, "localhost");
 	setrlimit(RLIMIT_NOFILE, &old);
 	assert_int_equal(net_resolve_fd(resolve), -1);
 	assert_int_equal(net_resolve_finish(resolve, host, sizeof(host), &err), -EMFILE);
 	assert_int_equal(err.class, ERROR_RESOURCE);
 	net_resolve_free(resolve);
+	net_resolve_pool_free(pool);
 }
 
 int main(void)

@@ -111,12 +111,19 @@ static void the_page_escapes_what_it_shows_and_survives_empty_records(void **sta
 	_cleanup_json_ json_t *odd = json_pack("[{s:s,s:s,s:{s:s,s:s}},i,n,{s:i}]", "name", "<b>",
 					       "id", "\"><i>", "last", "verdict", "fail",
 					       "scenario", "<u>", 3, "verdict", 7);
-	struct page_content content = {
-		.status = status, .scenarios = odd, .runs = odd, .peers = odd, .devices = odd
-	};
-	struct page_content nothing = { 0 };
+	struct page content = { .status = json_incref(status) };
+	struct page nothing = { 0 };
+	json_t *row;
+	size_t i;
 	_cleanup_text_ struct text out = TEXT_INIT;
 
+	json_array_foreach(odd, i, row) {
+		page_add_scenario(&content, json_incref(row));
+		page_add_run(&content, json_incref(row));
+		page_add_last(&content, json_incref(row));
+		page_add_peer(&content, json_incref(row));
+		page_add_port(&content, json_incref(row));
+	}
 	page_write(&content, &out);
 	assert_null(strstr(out.data, "<script>"));
 	assert_null(strstr(out.data, "<b>\""));
@@ -129,6 +136,64 @@ static void the_page_escapes_what_it_shows_and_survives_empty_records(void **sta
 	page_write(&nothing, &out);
 	assert_null(strstr(out.data, "{{"));
 	assert_non_null(strstr(out.data, "</html>"));
+	page_done(&content);
+	page_done(&nothing);
+}
+
+static void the_headline_says_what_is_wrong_and_where_to_look(void **state)
+{
+	struct page page = {
+		.status = json_pack("{s:s,s:{s:s,s:b},s:{s:s},s:{s:i,s:{s:i,s:i}}}", "state",
+				    "running", "config", "path", "/etc/a.yaml", "is_last_reload_ok",
+				    0, "ports", "error", "mlx5_0: Permission denied", "runs",
+				    "kept", 9, "verdicts", "pass", 5, "fail", 2),
+	};
+	_cleanup_text_ struct text out = TEXT_INIT;
+
+	page_add_scenario(&page, json_pack("{s:s,s:{s:s,s:s,s:s,s:{s:s,s:s}}}", "name", "mixed",
+					   "last", "id", "01J8Z3R6Q0W4T5Y6A7S8D9F0GH", "scenario",
+					   "mixed", "verdict", "fail", "first_finding", "code",
+					   "RDT-0107", "text", "no way"));
+	page_write(&page, &out);
+	assert_non_null(strstr(out.data, "FAIL: mixed"));
+	assert_non_null(
+		strstr(out.data, "RDT-0107: no way. rdmatestctl results 01J8Z3R6Q0 tells all"));
+	assert_non_null(strstr(out.data, "rdmatestctl check --config=/etc/a.yaml tells"));
+	assert_non_null(strstr(out.data, "mlx5_0: Permission denied"));
+	/* Runs that are not over have no verdict. */
+	assert_non_null(strstr(out.data, "5 of 7 pass"));
+	page_done(&page);
+}
+
+static json_t *make_peer(unsigned number, const char *name_state)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "peer-%u-", number);
+	return json_pack("{s:s,s:s,s:b}", "name", name, "state", name_state, "is_enabled", 1);
+}
+
+static void of_a_large_fleet_the_page_shows_what_is_wrong_first(void **state)
+{
+	struct page page = { 0 };
+	_cleanup_text_ struct text out = TEXT_INIT;
+	_cleanup_json_ json_t *gids = json_array();
+
+	for (unsigned i = 0; i < 1024; i++) {
+		page_add_peer(&page, make_peer(i, i % 100 == 99 ? "down" : "up"));
+	}
+	for (unsigned i = 0; i < 30; i++) {
+		json_array_append_new(gids, json_pack("{s:i,s:s}", "index", i, "gid", "fe80::1"));
+	}
+	page_add_port(&page, json_pack("{s:O}", "gids", gids));
+	page_write(&page, &out);
+	assert_non_null(strstr(out.data, "924 more, none of them worse: <code>rdmatestctl peers<"));
+	assert_non_null(strstr(out.data, "peer-999-"));
+	assert_non_null(strstr(out.data, "peer-0-"));
+	assert_true(strstr(out.data, "peer-999-") < strstr(out.data, "peer-0-"));
+	assert_null(strstr(out.data, "peer-998-"));
+	assert_non_null(strstr(out.data, "<br>and 22 more"));
+	page_done(&page);
 }
 
 static void assets_are_found_by_name(void **state)
@@ -146,6 +211,8 @@ int main(void)
 		cmocka_unit_test(every_route_is_described_and_every_description_is_served),
 		cmocka_unit_test(references_of_the_description_lead_somewhere),
 		cmocka_unit_test(the_page_escapes_what_it_shows_and_survives_empty_records),
+		cmocka_unit_test(the_headline_says_what_is_wrong_and_where_to_look),
+		cmocka_unit_test(of_a_large_fleet_the_page_shows_what_is_wrong_first),
 		cmocka_unit_test(assets_are_found_by_name),
 	};
 

@@ -17,7 +17,6 @@ struct scene {
 	unsigned downs;
 	struct error why;
 	char kinds[64];
-	bool hurry_when_down;
 	unsigned tries; /* times that node-b was found connecting */
 };
 
@@ -35,9 +34,6 @@ static void on_changed(void *arg, const char *name)
 	scene->downs += status.state == PEER_DOWN;
 	if (status.state == PEER_CONNECTING) {
 		scene->tries++;
-	}
-	if (status.state == PEER_DOWN && scene->hurry_when_down) {
-		peers_hurry(scene->peers, name);
 	}
 }
 
@@ -126,6 +122,7 @@ static void a_peer_comes_up_and_carries_messages_both_ways(void **state)
 	assert_int_equal(status.state, PEER_UP);
 	assert_string_equal(status.inventory->node, "node-b");
 	assert_false(error_is_set(&status.last_error));
+	assert_string_equal(status.host, HOST);
 	assert_true(peers_send(scene.peers, "node-b", message_of("prepare")));
 	run_until(scene.event, &scene.b.records[0].messages, 1, 1000);
 	assert_true(session_send(scene.b.records[0].session, message_of("prepared")));
@@ -135,6 +132,59 @@ static void a_peer_comes_up_and_carries_messages_both_ways(void **state)
 	status = status_of(&scene, "node-b");
 	assert_true(status.has_offset);
 	assert_true(status.round_trip_ns > 0);
+	scene_done(&scene);
+}
+
+/* Of one job, as the coordinator and the other end write it. */
+static json_t *job_message(const char *kind, const char *role, size_t filler_bytes)
+{
+	_cleanup_free_ char *filler = memory_new(filler_bytes + 1);
+	json_t *message = message_of(kind);
+
+	memset(filler, 'f', filler_bytes);
+	json_set_string(message, "run", "01K3V9Q7W0E5R2T8Y4U6J1M3N5");
+	json_set_u64(message, "pair", 3);
+	json_set_string(message, "role", role);
+	json_set_string(message, "filler", filler);
+	return message;
+}
+
+static void answer(struct scene *scene, json_t *message)
+{
+	unsigned messages = scene->messages;
+
+	assert_true(session_send(scene->b.records[0].session, message));
+	run_until(scene->event, &scene->messages, messages + 1, 5000);
+}
+
+/* From the start of the traffic to the release of the last job there. */
+static void only_who_owes_totals_may_send_frames_as_large_as_they_are(void **state)
+{
+	struct scene scene;
+
+	scene_up(&scene);
+	assert_true(peers_send(scene.peers, "node-b", job_message("start", "responder", 0)));
+	assert_true(peers_send(scene.peers, "node-b", job_message("start", "initiator", 0)));
+	answer(&scene, job_message("finished", "responder", 1u << 20));
+	answer(&scene, job_message("released", "responder", 0));
+	answer(&scene, job_message("finished", "initiator", 1u << 20));
+	answer(&scene, job_message("released", "initiator", 0));
+	assert_true(session_send(scene.b.records[0].session,
+				 job_message("finished", "initiator", 1u << 20)));
+	run_until(scene.event, &scene.lost, 1, 5000);
+	assert_non_null(strstr(scene.why.text, "the limit is 524288"));
+	scene_done(&scene);
+}
+
+static void a_release_of_another_job_takes_nothing_back(void **state)
+{
+	struct scene scene;
+
+	scene_up(&scene);
+	assert_true(peers_send(scene.peers, "node-b", job_message("start", "initiator", 0)));
+	answer(&scene, job_message("released", "responder", 0));
+	answer(&scene, job_message("finished", "initiator", 1u << 20));
+	assert_int_equal(scene.lost, 0);
 	scene_done(&scene);
 }
 
@@ -195,18 +245,6 @@ static void a_peer_that_is_not_there_is_down_with_a_reason(void **state)
 	assert_null(status_of(&scene, "node-b").inventory);
 	assert_string_equal(status_of(&scene, "node-b").last_error.call, "connect");
 	assert_int_equal(scene.lost, 0); /* nobody held it */
-	scene_done(&scene);
-}
-
-static void hurry_tries_at_once(void **state)
-{
-	struct scene scene;
-
-	scene_init(&scene);
-	session_listener_free(take(scene.b.listener));
-	scene.hurry_when_down = true;
-	peers_configure(scene.peers, scene.settings, 1);
-	run_until(scene.event, &scene.tries, 5, 500);
 	scene_done(&scene);
 }
 
@@ -352,11 +390,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_peer_comes_up_and_carries_messages_both_ways),
+		cmocka_unit_test(only_who_owes_totals_may_send_frames_as_large_as_they_are),
+		cmocka_unit_test(a_release_of_another_job_takes_nothing_back),
 		cmocka_unit_test(a_name_that_is_not_configured_is_not_there),
 		cmocka_unit_test(our_own_name_and_disabled_entries_are_left_out),
 		cmocka_unit_test(a_lost_peer_is_told_and_comes_back),
 		cmocka_unit_test(a_peer_that_is_not_there_is_down_with_a_reason),
-		cmocka_unit_test(hurry_tries_at_once),
 		cmocka_unit_test(a_peer_of_another_name_than_configured_is_refused),
 		cmocka_unit_test(configure_keeps_a_session_whose_address_did_not_change),
 		cmocka_unit_test(configure_closes_what_is_left_out_and_what_moved),

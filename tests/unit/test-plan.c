@@ -76,7 +76,9 @@ static struct world *new_world(size_t nodes)
 		world->nodes[i] = (struct plan_node){
 			.name = world->names[i],
 			.labels = &world->labels[i],
-			.inventory = &world->inventories[i],
+			.is_known = true,
+			.port_count = 1,
+			.ports = world->inventories[i].ports,
 		};
 	}
 	world->request = (struct plan_request){
@@ -89,15 +91,51 @@ static struct world *new_world(size_t nodes)
 	return world;
 }
 
+static void add_port_to(struct world *world, size_t node, const char *device, unsigned address,
+			uint64_t rail)
+{
+	add_port(&world->inventories[node], device, address, rail);
+	world->nodes[node].port_count++;
+}
+
+/* To the end; the pieces it took, each of them bounded. */
+static int build_whole(struct world *world, struct plan **ret, size_t *ret_pieces,
+		       struct error *err)
+{
+	struct plan *plan = plan_new(&world->request);
+	int r = 1;
+
+	for (*ret_pieces = 0; r > 0; ++*ret_pieces) {
+		size_t before = plan->count;
+
+		r = plan_build(plan, err);
+		assert_true(plan->count - before <= PLAN_PIECE);
+	}
+	if (r < 0) {
+		plan_free(plan);
+		return r;
+	}
+	*ret = plan;
+	return 0;
+}
+
 static struct plan *build(struct world *world)
 {
 	struct plan *plan = NULL;
 	struct error err = ERROR_INIT;
+	size_t pieces;
 
-	if (plan_build(&world->request, &plan, &err) < 0) {
+	if (build_whole(world, &plan, &pieces, &err) < 0) {
 		fail_msg("%s", err.text);
 	}
 	return plan;
+}
+
+static int try_build(struct world *world, struct plan **ret, struct error *err)
+{
+	size_t pieces;
+
+	return build_whole(world, ret, &pieces, err);
 }
 
 static void each_unordered_pair_comes_once_from_the_smaller_name(void **state)
@@ -197,7 +235,7 @@ static void a_peer_that_was_never_seen_is_a_pair_that_says_so(void **state)
 {
 	struct world *world = new_world(2);
 
-	world->nodes[1].inventory = NULL;
+	world->nodes[1].is_known = false;
 	refused(world, ERROR_PEER, "connect", "node2");
 	free(world);
 }
@@ -209,7 +247,7 @@ static void the_reason_why_a_peer_is_away_is_kept(void **state)
 
 	error_set(&why, -EKEYREJECTED, ERROR_PEER, "the key differs");
 	text_copy(why.call, sizeof(why.call), "tls");
-	world->nodes[1].inventory = NULL;
+	world->nodes[1].is_known = false;
 	world->nodes[1].unreachable = &why;
 	refused(world, ERROR_PEER, "tls", "the key differs");
 	free(world);
@@ -269,8 +307,8 @@ static void ports_are_paired_by_rail(void **state)
 	struct world *world = new_world(2);
 	struct plan *plan;
 
-	add_port(&world->inventories[0], "fake1", 11, 1);
-	add_port(&world->inventories[1], "fake1", 12, 1);
+	add_port_to(world, 0, "fake1", 11, 1);
+	add_port_to(world, 1, "fake1", 12, 1);
 	plan = build(world);
 	assert_int_equal(plan->count, 2);
 	assert_string_equal(plan->pairs[0]->assignment.initiator.device, "fake0");
@@ -296,14 +334,14 @@ static void ports_that_multiply_are_bounded_too(void **state)
 	struct plan *plan = NULL;
 	struct error err = ERROR_INIT;
 
-	add_port(&world->inventories[0], "mlx5_1", 11, 0);
-	add_port(&world->inventories[1], "mlx5_1", 12, 0);
+	add_port_to(world, 0, "mlx5_1", 11, 0);
+	add_port_to(world, 1, "mlx5_1", 12, 0);
 	world->scenario.topology.max_pairs = 3;
-	assert_int_equal(plan_build(&world->request, &plan, &err), -E2BIG);
+	assert_int_equal(try_build(world, &plan, &err), -E2BIG);
 	assert_non_null(strstr(err.text, "topology.max_pairs 3"));
 	assert_null(plan);
 	world->scenario.topology.max_pairs = 4;
-	assert_int_equal(plan_build(&world->request, &plan, &err), 0);
+	assert_int_equal(try_build(world, &plan, &err), 0);
 	assert_int_equal(plan->count, 4);
 	plan_free(plan);
 	free(world);
@@ -316,21 +354,75 @@ static void no_pair_and_too_many_pairs_are_refused_whole(void **state)
 	struct error err = ERROR_INIT;
 
 	world->scenario.topology.max_pairs = 5;
-	assert_int_equal(plan_build(&world->request, &plan, &err), -E2BIG);
+	assert_int_equal(try_build(world, &plan, &err), -E2BIG);
 	assert_non_null(strstr(err.text, "topology.max_pairs 5"));
 	assert_null(plan);
 
 	err = ERROR_INIT;
 	world->request.node_count = 1;
-	assert_int_equal(plan_build(&world->request, &plan, &err), -ENOENT);
+	assert_int_equal(try_build(world, &plan, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "match no pair"));
 
 	err = ERROR_INIT;
 	world->scenario.topology.max_pairs = 100;
 	world->request.node_count = 2;
 	world->request.only_initiator = "node2";
-	assert_int_equal(plan_build(&world->request, &plan, &err), -ENOENT);
+	assert_int_equal(try_build(world, &plan, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "initiated by this node"));
+	free(world);
+}
+
+/* The loop goes on meanwhile: no call looks at more than a piece of the nodes or pairs. */
+static void a_large_mesh_is_planned_in_pieces(void **state)
+{
+	enum { COUNT = 1000, PAIRS = 4096 };
+	struct world *world = new_world(1);
+	struct plan_node *nodes = memory_new_array(COUNT, sizeof(*nodes));
+	char(*names)[LIMIT_NAME] = memory_new_array(COUNT, sizeof(*names));
+	struct plan *plan = NULL;
+	struct error err = ERROR_INIT;
+	size_t pieces;
+
+	for (size_t i = 0; i < COUNT; i++) {
+		snprintf(names[i], sizeof(names[i]), "node%04zu", i);
+		nodes[i] = (struct plan_node){ .name = names[i], .labels = &world->labels[0] };
+	}
+	world->request.nodes = nodes;
+	world->request.node_count = COUNT;
+	world->scenario.topology.max_pairs = PAIRS;
+	assert_int_equal(build_whole(world, &plan, &pieces, &err), -E2BIG);
+	assert_true(pieces > (COUNT + PAIRS) / PLAN_PIECE);
+
+	world->scenario.peers = (struct scenario_peers){ 0 };
+	assert_null(labels_selector_parse("name=node0007", &world->scenario.peers.from));
+	assert_int_equal(build_whole(world, &plan, &pieces, &err), 0);
+	assert_int_equal(plan->count, COUNT - 1);
+	assert_true(pieces >= (2 * COUNT - 1) / PLAN_PIECE);
+	for (size_t i = 0; i < plan->count; i++) {
+		assert_true(plan->briefs[i].is_refused);
+		assert_int_equal(plan->briefs[i].initiator, 7);
+		assert_string_equal(names[plan->briefs[i].responder],
+				    plan->pairs[i]->assignment.responder.node);
+	}
+	plan_free(plan);
+	free(names);
+	free(nodes);
+	free(world);
+}
+
+/* A peer whose session ended before the run is not one that went away during it. */
+static void a_session_that_ended_before_the_run_is_a_node_that_cannot_be_reached(void **state)
+{
+	struct world *world = new_world(2);
+	struct error why = ERROR_INIT;
+
+	error_set(&why, -ECONNRESET, ERROR_PEER, "node2 closed the session: it is stopping");
+	text_copy(why.call, sizeof(why.call), "session");
+	world->nodes[1].is_known = false;
+	world->nodes[1].unreachable = &why;
+	refused(world, ERROR_PEER, "connect", "it is stopping");
+	why.call[0] = '\0';
+	refused(world, ERROR_PEER, "connect", "it is stopping");
 	free(world);
 }
 
@@ -353,6 +445,9 @@ int main(void)
 		cmocka_unit_test(a_ping_pong_write_above_the_path_mtu_is_refused),
 		cmocka_unit_test(ports_that_multiply_are_bounded_too),
 		cmocka_unit_test(no_pair_and_too_many_pairs_are_refused_whole),
+		cmocka_unit_test(a_large_mesh_is_planned_in_pieces),
+		cmocka_unit_test(
+			a_session_that_ended_before_the_run_is_a_node_that_cannot_be_reached),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

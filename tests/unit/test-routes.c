@@ -23,11 +23,11 @@ struct fake {
 	bool is_more;
 	bool is_alive;
 	bool is_ready;
-	bool with_histograms;
 	int start_result;
 	int cancel_result;
 	unsigned actions;
 	char acted_on[64];
+	const char *run_state;
 };
 
 static json_t *give_object(void *arg)
@@ -35,32 +35,55 @@ static json_t *give_object(void *arg)
 	return json_pack("{s:s}", "node", "n1");
 }
 
-static json_t *give_list(void *arg)
+static json_t *give_item(void *arg, size_t index)
 {
-	return json_pack("[{s:s}]", "name", "x");
+	return index < 2 ? json_pack("{s:s,s:[]}", "name", "x", "ports") : NULL;
 }
 
-static json_t *give_runs(void *arg, const struct view_query *query, bool *ret_more)
+static json_t *give_port(void *arg, size_t peer, size_t index)
+{
+	return index < peer * 2 ? json_pack("{s:i}", "port", (int)index) : NULL;
+}
+
+static struct run *new_run(void)
+{
+	_cleanup_free_ struct scenario *scenario = memory_new(sizeof(*scenario));
+	struct run *run;
+
+	schema_defaults(scenario_fields, scenario);
+	text_copy(scenario->name, sizeof(scenario->name), "smoke");
+	run = run_new(scenario);
+	text_copy(run->id, sizeof(run->id), ID);
+	run_add_measurement(run);
+	return run;
+}
+
+static int give_runs(void *arg, const struct view_query *query, struct run **ret_runs,
+		     size_t *ret_count, bool *ret_more)
 {
 	struct fake *fake = arg;
 
 	fake->query = *query;
 	*ret_more = fake->is_more;
+	*ret_count = 0;
 	if (strcmp(query->before, "ABCDEF") == 0) {
-		return NULL;
+		return -ENOENT;
 	}
-	return json_pack("[{s:s}]", "id", ID);
+	ret_runs[(*ret_count)++] = new_run();
+	return 0;
 }
 
-static json_t *give_run(void *arg, const char *id, bool with_histograms)
+static struct run *give_run(void *arg, const char *id)
 {
-	((struct fake *)arg)->with_histograms = with_histograms;
-	return strcmp(id, ID) == 0 ? json_pack("{s:s}", "id", id) : NULL;
+	return strcmp(id, ID) == 0 ? new_run() : NULL;
 }
 
 static json_t *give_progress(void *arg, const char *id)
 {
-	return give_run(arg, id, false);
+	struct fake *fake = arg;
+
+	return text_starts_with(ID, id) ? json_pack("{s:s,s:s}", "id", ID, "state", fake->run_state)
+					: NULL;
 }
 
 static bool give_readiness(void *arg, json_t **ret_checks)
@@ -115,6 +138,7 @@ struct fixture {
 	struct metrics *metrics;
 	struct routes routes;
 	struct response response;
+	struct routes_wait wait;
 	const char *route;
 	bool is_answered;
 };
@@ -125,12 +149,14 @@ static int set_up(void **state)
 
 	fixture->fake.is_alive = true;
 	fixture->fake.is_ready = true;
+	fixture->fake.run_state = "running";
 	fixture->fake.view = (struct view){
 		.arg = &fixture->fake,
 		.status = give_object,
-		.devices = give_list,
-		.peers = give_list,
-		.scenarios = give_list,
+		.device = give_item,
+		.peer = give_item,
+		.peer_port = give_port,
+		.scenario = give_item,
 		.runs = give_runs,
 		.run = give_run,
 		.progress = give_progress,
@@ -178,8 +204,9 @@ static unsigned ask(struct fixture *fixture, const char *method, const char *tar
 
 	response_done(&fixture->response);
 	fixture->response = (struct response){ 0 };
-	fixture->is_answered =
-		routes_handle(&fixture->routes, &request, &fixture->response, &fixture->route);
+	fixture->is_answered = routes_handle(&fixture->routes, &request, &fixture->wait,
+					     &fixture->response, &fixture->route);
+	response_complete(&fixture->response);
 	return fixture->is_answered ? fixture->response.status : 0;
 }
 
@@ -285,8 +312,8 @@ static void the_admin_socket_starts_and_cancels_runs(void **state)
 	assert_body(fixture, "\"id\":\"" ID "\"");
 	assert_int_equal(ask(fixture, "POST", "/v1/runs/" ID "/cancel", REQUEST_ADMIN), 202);
 	assert_string_equal(fixture->fake.acted_on, ID);
-	assert_false(ask(fixture, "POST", "/v1/reload", REQUEST_ADMIN));
-	assert_false(fixture->is_answered);
+	assert_int_equal(ask(fixture, "POST", "/v1/reload", REQUEST_ADMIN), 0);
+	assert_int_equal(fixture->wait.kind, ROUTES_WAIT_RELOAD);
 	assert_int_equal(fixture->fake.actions, 2); /* the reload is begun by the server */
 }
 
@@ -387,10 +414,19 @@ static void arguments_that_are_wrong_are_named(void **state)
 		  "unknown argument \\\"colour\\\"; /v1/runs takes scenario, verdict, limit, cursor" },
 		{ "/v1/status?x=1", "/v1/status takes none" },
 		{ "/v1/runs/" ID "?histograms=1", "histograms" },
+		{ "/v1/runs/" ID "?intervals=no", "intervals: \\\"no\\\" is not true or false" },
 		{ "/v1/runs/abc", "6 to 26" },
 		{ "/v1/runs/" ID "0", "6 to 26" },
 		{ "/v1/runs/01J8Z3R6U", "6 to 26" },
 		{ "/v1/runs/xyz/progress", "6 to 26" },
+		{ "/v1/runs/xyz/progress?wait=1s", "6 to 26" },
+		{ "/v1/runs/" ID "/progress?wait=51s",
+		  "wait: \\\"51s\\\" is above the limit of 50s" },
+		{ "/v1/runs/" ID "/progress?wait=50001ms", "50s" },
+		{ "/v1/runs/" ID "/progress?wait=5", "0s to 50s" },
+		{ "/v1/runs/" ID "/progress?wait=-1s", "0s to 50s" },
+		{ "/v1/runs/" ID "/progress?wait=", "0s to 50s" },
+		{ "/v1/runs/" ID "?wait=1s", "takes histograms, intervals" },
 	};
 	struct fixture *fixture = *state;
 
@@ -404,9 +440,32 @@ static void arguments_that_are_wrong_are_named(void **state)
 	assert_problem(fixture, "no-such-run");
 	assert_int_equal(ask(fixture, "GET", "/v1/runs/" ID "?histograms=true", REQUEST_LOCAL),
 			 200);
-	assert_true(fixture->fake.with_histograms);
 	assert_int_equal(ask(fixture, "GET", "/v1/runs/" ID, REQUEST_LOCAL), 200);
-	assert_false(fixture->fake.with_histograms);
+}
+
+static void lists_are_put_together_of_their_items(void **state)
+{
+	static const struct {
+		const char *target;
+		const char *body;
+	} cases[] = {
+		{ "/v1/devices",
+		  "{\"ports\":[{\"name\":\"x\",\"ports\":[]},{\"name\":\"x\",\"ports\":[]}]}\n" },
+		{ "/v1/scenarios",
+		  "{\"scenarios\":[{\"name\":\"x\",\"ports\":[]},{\"name\":\"x\",\"ports\":[]}]}\n" },
+		{ "/v1/peers",
+		  "{\"peers\":[{\"name\":\"x\",\"ports\":[]},{\"name\":\"x\",\"ports\":[{\"port\":0},{\"port\":1}]}]}\n" },
+	};
+	struct fixture *fixture = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(ask(fixture, "GET", cases[i].target, REQUEST_LOCAL), 200);
+		assert_string_equal(fixture->response.body.data, cases[i].body);
+	}
+	assert_int_equal(ask(fixture, "GET", "/v1/runs", REQUEST_LOCAL), 200);
+	assert_body(fixture, "{\"next\":null,\"runs\":[{\"id\":\"" ID "\"");
+	assert_int_equal(ask(fixture, "GET", "/v1/runs/" ID, REQUEST_LOCAL), 200);
+	assert_body(fixture, "\"measurements\":[{\"pair\":0,");
 }
 
 static void other_paths_and_methods_are_refused(void **state)
@@ -473,15 +532,46 @@ static void a_host_header_of_another_name_is_refused_where_it_matters(void **sta
 		request_add_header(&request, "host", cases[i].host);
 		response_done(&fixture->response);
 		fixture->response = (struct response){ 0 };
-		routes_handle(&fixture->routes, &request, &fixture->response, &fixture->route);
+		routes_handle(&fixture->routes, &request, NULL, &fixture->response,
+			      &fixture->route);
 		if (fixture->response.status != (cases[i].is_ours ? 200 : 403)) {
 			fail_msg("Host: %s: %u", cases[i].host, fixture->response.status);
 		}
 		request.origin = REQUEST_ADMIN;
-		assert_true(routes_handle(&fixture->routes, &request, &fixture->response,
+		assert_true(routes_handle(&fixture->routes, &request, NULL, &fixture->response,
 					  &fixture->route));
 		assert_int_equal(fixture->response.status, 200);
 	}
+}
+
+static void progress_comes_later_only_when_it_is_asked_to_wait_and_the_run_goes_on(void **state)
+{
+	static const char target[] = "/v1/runs/01J8Z3/progress?wait=50s";
+	struct fixture *fixture = *state;
+	struct request request = request_of("GET", target, REQUEST_LOCAL);
+
+	assert_int_equal(ask(fixture, "GET", target, REQUEST_LOCAL), 0);
+	assert_int_equal(fixture->wait.kind, ROUTES_WAIT_RUN);
+	assert_string_equal(fixture->wait.run_id, ID); /* whole, though it was asked in short */
+	assert_true(fixture->wait.wait_ns == 50000000000ull);
+	assert_string_equal(fixture->route, "/v1/runs/{id}/progress");
+	fixture->fake.run_state = "queued";
+	assert_int_equal(ask(fixture, "GET", "/v1/runs/" ID "/progress?wait=1ms", REQUEST_ADMIN),
+			 0);
+	assert_true(fixture->wait.wait_ns == 1000000);
+	/* Asked again without waiting, the same request has an answer. */
+	assert_true(routes_handle(&fixture->routes, &request, NULL, &fixture->response,
+				  &fixture->route));
+	assert_int_equal(fixture->response.status, 200);
+	assert_body(fixture, "queued");
+	assert_int_equal(ask(fixture, "GET", "/v1/runs/" ID "/progress?wait=0s", REQUEST_LOCAL),
+			 200);
+	assert_int_equal(ask(fixture, "GET", "/v1/runs/ABCDEF/progress?wait=1s", REQUEST_LOCAL),
+			 404);
+	fixture->fake.run_state = "done";
+	assert_int_equal(ask(fixture, "GET", target, REQUEST_LOCAL), 200);
+	assert_body(fixture, "done");
+	assert_int_equal(ask(fixture, "GET", target, REQUEST_REMOTE), 403);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -498,7 +588,9 @@ int main(void)
 		TEST(health_and_readiness_tell_trouble_by_status),
 		TEST(the_list_of_runs_is_filtered_and_paged),
 		TEST(arguments_that_are_wrong_are_named),
+		TEST(lists_are_put_together_of_their_items),
 		TEST(other_paths_and_methods_are_refused),
+		TEST(progress_comes_later_only_when_it_is_asked_to_wait_and_the_run_goes_on),
 		TEST(a_host_header_of_another_name_is_refused_where_it_matters),
 	};
 

@@ -53,7 +53,7 @@ static void garbage_instead_of_tls_ends_the_connection(void **state)
 	assert_int_equal(write(scene.stranger.fd, http, sizeof(http) - 1), sizeof(http) - 1);
 	run_for(scene.event, 50);
 	status = scene_status(&scene);
-	assert_int_equal(status.failed, 1);
+	assert_int_equal(status.refused[SESSION_REFUSED_TLS], 1);
 	assert_int_equal(status.pending, 0);
 	assert_string_equal(status.last_failure.call, "tls");
 	scene_done(&scene);
@@ -64,6 +64,7 @@ static void bad_first_messages_are_answered_with_a_reason(void **state)
 	static const struct {
 		const char *body;
 		const char *reason;
+		int number; /* 0: EBADMSG */
 	} bad[] = {
 		{ "no json", "no message" },
 		{ "[1]", "no message" },
@@ -75,15 +76,15 @@ static void bad_first_messages_are_answered_with_a_reason(void **state)
 		{ "{\"kind\":\"hello\"}", "\"protocol\": missing" },
 		{ "{\"kind\":\"hello\",\"protocol\":\"1\"}", "invalid hello" },
 		{ "{\"kind\":\"hello\",\"protocol\":-1}", "invalid hello" },
-		{ "{\"kind\":\"hello\",\"protocol\":7}",
-		  "speaks control protocol 7 (rdmatestd ?)" },
+		{ "{\"kind\":\"hello\",\"protocol\":7}", "speaks control protocol 7 (rdmatestd ?)",
+		  EPROTONOSUPPORT },
 		{ "{\"kind\":\"hello\",\"protocol\":1,\"node\":\"x\"}", "\"boot_id\": missing" },
 		{ "{\"kind\":\"hello\",\"protocol\":1,\"node\":\"a b\",\"boot_id\":\"\"}",
-		  "calls its node" },
+		  "calls its node", EINVAL },
 		{ "{\"kind\":\"hello\",\"protocol\":1,\"node\":\"\",\"boot_id\":\"\"}",
-		  "calls its node" },
+		  "calls its node", EINVAL },
 		{ "{\"kind\":\"hello\",\"protocol\":1,\"node\":\"node-a\",\"boot_id\":\"\"}",
-		  "daemon.node_name" },
+		  "daemon.node_name", EEXIST },
 		{ "{\"kind\":\"hello\",\"protocol\":1,\"node\":\"x\",\"boot_id\":\"\"}",
 		  "\"inventory\": missing" },
 		{ "{\"kind\":\"hello\",\"protocol\":1,\"node\":\"x\",\"boot_id\":\"\",\"inventory\":[]}",
@@ -94,6 +95,7 @@ static void bad_first_messages_are_answered_with_a_reason(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		int number = bad[i].number ? bad[i].number : EBADMSG;
 		struct scene scene;
 
 		scene_init(&scene);
@@ -102,10 +104,16 @@ static void bad_first_messages_are_answered_with_a_reason(void **state)
 		stranger_expect_bye(&scene.stranger, scene.event, bad[i].reason);
 		assert_int_equal(scene.node.accepted, 0);
 		assert_int_equal(scene_status(&scene).pending, 1); /* until we close too */
+		assert_true(json_is_true(json_object_get(scene.stranger.last, "refused")));
 		stranger_done(&scene.stranger);
 		scene.stranger = (struct stranger){ .fd = -1 };
 		run_for(scene.event, 20);
-		assert_int_equal(scene_status(&scene).failed, 1);
+		assert_int_equal(scene_status(&scene).refused[number == EPROTONOSUPPORT
+								      ? SESSION_REFUSED_VERSION
+								      : SESSION_REFUSED_HELLO],
+				 1);
+		assert_string_equal(scene_status(&scene).last_failure.call, "hello");
+		assert_int_equal(scene_status(&scene).last_failure.number, number);
 		assert_int_equal(scene_status(&scene).pending, 0);
 		scene_done(&scene);
 	}
@@ -122,6 +130,12 @@ static void bad_frames_are_answered_with_a_reason(void **state)
 	scene_done(&scene);
 
 	scene_open(&scene);
+	stranger_send_bytes(&scene.stranger, "\x00\x08\x00\x01", 4);
+	stranger_expect_bye(&scene.stranger, scene.event, "524289 bytes; the limit is 524288");
+	scene_done(&scene);
+
+	scene_open(&scene);
+	session_expect_totals(scene.node.records[0].session, true);
 	stranger_send_bytes(&scene.stranger, "\x00\x20\x00\x01", 4);
 	stranger_expect_bye(&scene.stranger, scene.event, "2097153 bytes; the limit is 2097152");
 	scene_done(&scene);

@@ -43,7 +43,7 @@ static void of_one_host_eight_may_be_unauthenticated(void **state)
 	}
 	run_for(scene.event, 30);
 	assert_int_equal(status_of(&scene).pending, 8);
-	assert_int_equal(status_of(&scene).refused, 4);
+	assert_int_equal(status_of(&scene).refused[SESSION_REFUSED_FULL], 4);
 
 	/* Who shows the key makes place for the next. */
 	stranger_shake(&strangers[0], scene.event);
@@ -71,10 +71,12 @@ static void above_the_maximum_a_peer_is_told_so(void **state)
 
 		member_init(&clients[i], names[i]);
 		member_connect(&clients[i], scene.event, scene.node.port, &records[i]);
-		run_until(scene.event, &records[i].opened, 1, 5000);
+		run_until(scene.event, i < 2 ? &records[i].opened : &records[i].closed, 1, 5000);
 	}
-	run_until(scene.event, &records[2].closed, 1, 1000);
 	assert_int_equal(scene.node.accepted, 2);
+	assert_int_equal(records[2].opened, 0); /* it never was in */
+	assert_string_equal(records[2].why.call, "connect");
+	assert_int_equal(records[2].why.number, ECONNRESET);
 	assert_non_null(strstr(records[2].why.text, "serves 2 sessions already"));
 	assert_int_equal(status_of(&scene).open, 2);
 
@@ -82,7 +84,9 @@ static void above_the_maximum_a_peer_is_told_so(void **state)
 	session_close(records[0].session, "leaving");
 	run_until(scene.event, &records[0].closed, 1, 1000);
 	run_for(scene.event, 20);
+	assert_int_equal(status_of(&scene).refused[SESSION_REFUSED_FULL], 1);
 	assert_int_equal(status_of(&scene).open, 1);
+	record_done(&records[2]);
 	member_connect(&clients[2], scene.event, scene.node.port, &records[2]);
 	run_until(scene.event, &scene.node.accepted, 3, 5000);
 	assert_int_equal(status_of(&scene).open, 2);
@@ -193,16 +197,16 @@ static void a_flood_of_connections_does_not_starve_an_open_session(void **state)
 	/* One turn accepts at most 16; the message comes before the flood is through. */
 	for (int i = 0; i < 100 && seen == 0; i++) {
 		sd_event_run(scene.event, 10000);
-		seen = status_of(&scene).pending + status_of(&scene).refused;
+		seen = status_of(&scene).pending + status_of(&scene).refused[SESSION_REFUSED_FULL];
 	}
 	assert_in_range(seen, 1, 16);
 	for (int i = 0; i < 10 && scene.node.records[0].messages == 0; i++) {
 		sd_event_run(scene.event, 10000);
 	}
 	assert_int_equal(scene.node.records[0].messages, 1);
-	assert_true(status_of(&scene).refused < 52);
+	assert_true(status_of(&scene).refused[SESSION_REFUSED_FULL] < 52);
 	run_for(scene.event, 50);
-	assert_int_equal(status_of(&scene).refused, 52);
+	assert_int_equal(status_of(&scene).refused[SESSION_REFUSED_FULL], 52);
 	assert_int_equal(status_of(&scene).pending, 8);
 	for (int i = 0; i < 60; i++) {
 		stranger_done(&flood[i]);

@@ -78,7 +78,7 @@ static void scene_open(struct scene *scene)
 	scene_init(scene);
 	listen_b(scene);
 	world_enter(scene->node_a);
-	scene->record.session = session_connect(world_event(scene->node_a), "10.0.0.2", PORT,
+	scene->record.session = session_connect(world_event(scene->node_a), NULL, "10.0.0.2", PORT,
 						&scene->a.identity, &record_events, &scene->record);
 	world_enter(NULL);
 	assert_true(world_run_until(scene->world, is_open, scene, SECOND_NS));
@@ -170,7 +170,7 @@ static void a_connection_that_nobody_answers_ends_after_5_s(void **state)
 	listen_b(&scene);
 	world_cut(scene.world, scene.node_a, scene.node_b, WORLD_SILENT);
 	world_enter(scene.node_a);
-	scene.record.session = session_connect(world_event(scene.node_a), "10.0.0.2", PORT,
+	scene.record.session = session_connect(world_event(scene.node_a), NULL, "10.0.0.2", PORT,
 					       &scene.a.identity, &record_events, &scene.record);
 	world_enter(NULL);
 	world_run(scene.world, 4990 * MS);
@@ -179,6 +179,28 @@ static void a_connection_that_nobody_answers_ends_after_5_s(void **state)
 	assert_int_equal(scene.record.closed, 1);
 	assert_int_equal(scene.record.why.stage, STAGE_DISCOVER);
 	assert_non_null(strstr(scene.record.why.text, "within 5 s"));
+	scene_done(&scene);
+}
+
+/* The kernel of a host whose daemon is stopped still takes connections. */
+static void a_daemon_that_is_stopped_is_not_there_and_has_no_other_key(void **state)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	listen_b(&scene);
+	world_freeze(scene.node_b, true);
+	world_enter(scene.node_a);
+	scene.record.session = session_connect(world_event(scene.node_a), NULL, "10.0.0.2", PORT,
+					       &scene.a.identity, &record_events, &scene.record);
+	world_enter(NULL);
+	world_run(scene.world, 6 * SECOND_NS);
+	assert_int_equal(scene.record.closed, 1);
+	assert_int_equal(scene.record.why.class, ERROR_PEER);
+	assert_string_equal(scene.record.why.call, "connect");
+	assert_int_equal(scene.record.why.number, ETIMEDOUT);
+	assert_non_null(strstr(scene.record.why.text, "no TLS handshake within 5 s"));
+	world_freeze(scene.node_b, false);
 	scene_done(&scene);
 }
 
@@ -266,7 +288,7 @@ static void silence_and_slowness_end_by_deadlines(void **state)
 	assert_int_equal(status_of(&scene).open, 2);
 	world_run(scene.world, 1200 * MS);
 	assert_int_equal(status_of(&scene).pending, 0);
-	assert_int_equal(status_of(&scene).failed, 3);
+	assert_int_equal(status_of(&scene).refused[SESSION_REFUSED_TIMEOUT], 3);
 	assert_non_null(strstr(status_of(&scene).last_failure.text, "no hello within 5 s"));
 	assert_int_equal(scene.b.records[0].closed, 0);
 	world_run(scene.world, 800 * MS);
@@ -386,6 +408,7 @@ int main(void)
 		cmocka_unit_test(a_network_that_comes_back_in_time_loses_nothing),
 		cmocka_unit_test(a_stopped_daemon_that_goes_on_in_time_keeps_its_sessions),
 		cmocka_unit_test(a_connection_that_nobody_answers_ends_after_5_s),
+		cmocka_unit_test(a_daemon_that_is_stopped_is_not_there_and_has_no_other_key),
 		cmocka_unit_test(an_hour_of_pings_costs_little_and_keeps_the_best_offset),
 		cmocka_unit_test(silence_and_slowness_end_by_deadlines),
 		cmocka_unit_test(attempts_back_off_from_1_to_30_s_the_same_in_each_run),

@@ -78,6 +78,7 @@ static void messages_arrive_in_order_and_whole_up_to_the_limit(void **state)
 
 	two_init(&two);
 	two_connect(&two);
+	session_expect_totals(two.b.records[0].session, true);
 	assert_true(session_send(two.record.session, message_of("first", 0)));
 	assert_true(session_send(two.record.session, message_of("large", LIMIT_FRAME_BYTES - 30)));
 	assert_true(session_send(two.record.session, message_of("large", LIMIT_FRAME_BYTES - 30)));
@@ -88,6 +89,27 @@ static void messages_arrive_in_order_and_whole_up_to_the_limit(void **state)
 			 16384);
 	assert_true(session_send(two.b.records[0].session, message_of("answer", 16384)));
 	run_until(two.event, &two.record.messages, 1, 5000);
+	two_done(&two);
+}
+
+static void as_large_as_totals_is_only_what_is_waited_for(void **state)
+{
+	struct two two;
+
+	two_init(&two);
+	two_connect(&two);
+	assert_true(session_send(two.record.session,
+				 message_of("usual", LIMIT_FRAME_USUAL_BYTES - 30)));
+	run_until(two.event, &two.b.records[0].messages, 1, 10000);
+	session_expect_totals(two.b.records[0].session, true);
+	assert_true(session_send(two.record.session, message_of("x", LIMIT_FRAME_USUAL_BYTES)));
+	run_until(two.event, &two.b.records[0].messages, 2, 10000);
+	session_expect_totals(two.b.records[0].session, false);
+	assert_true(session_send(two.record.session, message_of("x", LIMIT_FRAME_USUAL_BYTES)));
+	run_until(two.event, &two.b.records[0].closed, 1, 10000);
+	assert_int_equal(two.b.records[0].messages, 2);
+	assert_int_equal(two.b.records[0].why.number, EBADMSG);
+	assert_non_null(strstr(two.b.records[0].why.text, "the limit is 524288"));
 	two_done(&two);
 }
 
@@ -242,9 +264,13 @@ static void another_key_is_a_failed_tls_on_both_sides(void **state)
 	assert_string_equal(two.record.why.call, "tls");
 	assert_non_null(strstr(two.record.why.text, "holds another fleet key"));
 	session_listener_status(two.b.listener, &status);
-	assert_int_equal(status.failed, 1);
+	assert_int_equal(status.refused[SESSION_REFUSED_KEY], 1);
 	assert_int_equal(status.pending, 0);
 	assert_string_equal(status.last_failure.call, "tls");
+	assert_int_equal(status.last_failure.number, EKEYREJECTED);
+	assert_int_equal(two.record.why.number, EKEYREJECTED);
+	assert_non_null(strstr(status.last_failure.text, HOST ":"));
+	assert_non_null(strstr(status.last_failure.text, "daemon.key_file"));
 	assert_int_equal(two.b.accepted, 0);
 	two_done(&two);
 }
@@ -278,10 +304,40 @@ static void another_protocol_is_named_with_both_versions_on_both_sides(void **st
 	assert_non_null(strstr(two.record.why.text,
 			       "protocol 1 (rdmatestd 0.1.0), this daemon 2 (rdmatestd 0.9.0)"));
 	session_listener_status(two.b.listener, &status);
-	assert_int_equal(status.failed, 1);
+	assert_int_equal(status.refused[SESSION_REFUSED_VERSION], 1);
 	assert_string_equal(status.last_failure.call, "hello");
+	assert_int_equal(status.last_failure.number, EPROTONOSUPPORT);
+	assert_int_equal(two.record.why.number, EPROTONOSUPPORT);
 	assert_non_null(strstr(status.last_failure.text,
 			       "protocol 2 (rdmatestd 0.9.0), this daemon 1 (rdmatestd 0.1.0)"));
+	two_done(&two);
+}
+
+/* What one release writes and another does not take, though their protocol is the same. */
+static void a_hello_that_is_not_taken_is_no_other_version(void **state)
+{
+	struct session_listener_status status;
+	struct two two;
+
+	two_init(&two);
+	two.a.inventory->port_count = 1;
+	two.a.inventory->ports[0].port_num = 256;
+	member_connect(&two.a, two.event, two.b.port, &two.record);
+	run_until(two.event, &two.record.closed, 1, 5000);
+	assert_int_equal(two.record.opened, 0); /* though the other hello was good */
+	assert_int_equal(two.record.why.class, ERROR_PEER);
+	assert_int_equal(two.record.why.stage, STAGE_DISCOVER);
+	assert_string_equal(two.record.why.call, "hello");
+	assert_int_equal(two.record.why.number, ECONNREFUSED);
+	assert_non_null(strstr(two.record.why.text, "refuses this daemon"));
+	assert_non_null(strstr(two.record.why.text, "sent an invalid hello: inventory"));
+	run_for(two.event, 20);
+	session_listener_status(two.b.listener, &status);
+	assert_int_equal(status.refused[SESSION_REFUSED_HELLO], 1);
+	assert_string_equal(status.last_failure.call, "hello");
+	assert_int_equal(status.last_failure.kind, ERROR_KIND_ERRNO);
+	assert_int_equal(status.last_failure.number, EBADMSG);
+	assert_int_equal(two.b.accepted, 0);
 	two_done(&two);
 }
 
@@ -394,8 +450,8 @@ static void a_session_may_be_freed_in_every_state(void **state)
 		two_done(&two);
 	}
 	two_init(&two);
-	two.record.session = session_connect(two.event, "name.invalid", 1, &two.a.identity,
-					     &record_events, &two.record);
+	two.record.session = session_connect(two.event, two.a.pool, "name.invalid", 1,
+					     &two.a.identity, &record_events, &two.record);
 	two_done(&two);
 }
 
@@ -404,8 +460,8 @@ static void a_name_that_cannot_be_resolved_is_a_failed_connect(void **state)
 	struct two two;
 
 	two_init(&two);
-	two.record.session = session_connect(two.event, "name.invalid", 18620, &two.a.identity,
-					     &record_events, &two.record);
+	two.record.session = session_connect(two.event, two.a.pool, "name.invalid", 18620,
+					     &two.a.identity, &record_events, &two.record);
 	run_until(two.event, &two.record.closed, 1, 8000);
 	assert_int_equal(two.record.why.class, ERROR_PEER);
 	assert_int_equal(two.record.why.stage, STAGE_DISCOVER);
@@ -419,6 +475,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_nodes_greet_and_know_each_other),
 		cmocka_unit_test(messages_arrive_in_order_and_whole_up_to_the_limit),
+		cmocka_unit_test(as_large_as_totals_is_only_what_is_waited_for),
 		cmocka_unit_test(a_message_above_the_limit_is_our_own_fault),
 		cmocka_unit_test(many_small_messages_pass_a_busy_loop),
 		cmocka_unit_test(a_close_tells_the_peer_why_and_us_nothing),
@@ -430,6 +487,7 @@ int main(void)
 		cmocka_unit_test(another_key_is_a_failed_tls_on_both_sides),
 		cmocka_unit_test(without_a_key_nothing_is_tried),
 		cmocka_unit_test(another_protocol_is_named_with_both_versions_on_both_sides),
+		cmocka_unit_test(a_hello_that_is_not_taken_is_no_other_version),
 		cmocka_unit_test(a_node_of_our_own_name_is_refused),
 		cmocka_unit_test(a_changed_inventory_is_told),
 		cmocka_unit_test(the_largest_inventory_fits_into_a_hello),

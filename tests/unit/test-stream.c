@@ -321,6 +321,132 @@ static void packets_are_one_for_each_small_operation(void **state)
 	rig_done(&rig);
 }
 
+/* Ten over four queue pairs: three, three, two and two. */
+static void all_that_is_asked_for_is_outstanding_though_it_does_not_divide(void **state)
+{
+	static const uint64_t shapes[][3] = {
+		{ 4, 10, 1 }, { 3, 8, 1 }, { 4, 11, 2 }, { 7, 64, 9 }
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		struct rig rig;
+		struct error err = ERROR_INIT;
+
+		rig_init(&rig, PATTERN_STREAM, OPERATION_WRITE, 64);
+		rig.assignment->workload.qp.num_qps = shapes[i][0];
+		rig.assignment->workload.workload.load.outstanding = shapes[i][1];
+		rig.assignment->workload.workload.signal_interval = shapes[i][2];
+		rig.assignment->workload.qp.local_ack_timeout = 0; /* waits for ever */
+		rig_connect(&rig);
+		fabric_set_black_hole(rig.fabric, "left", "right", true);
+		rig_need(rig_try_traffic(&rig, 0, &err), &err);
+		rig_need(rig_try_traffic(&rig, 1, &err), &err);
+		rig_run(&rig);
+		assert_int_equal(rig.totals[0].end, END_STALLED);
+		assert_int_equal(rig.totals[0].classes[0].posted, shapes[i][1]);
+		assert_int_equal(rig.totals[0].failure.flushed, shapes[i][1]);
+		rig_done(&rig);
+	}
+	run_iterations(1, 1, 1, 7, 777, OPERATION_SEND);
+}
+
+/* --- a post that fails --- */
+
+/* Once a post failed every queue pair is in ERR: what is flushed is what was under way then. */
+static void run_refused_post(uint64_t num_qps, uint64_t post_list, uint64_t iterations,
+			     uint32_t under_way)
+{
+	struct rig rig;
+	/* Of the work requests, not of the calls. */
+	struct fabric_verb_fault fault = { .error = ENOMEM, .skip = under_way, .count = 1 };
+
+	rig_init(&rig, PATTERN_STREAM, OPERATION_WRITE, 64);
+	rig.assignment->workload.qp.num_qps = num_qps;
+	rig.assignment->workload.workload.load.outstanding = 40 * num_qps;
+	rig.assignment->workload.workload.post_list = post_list;
+	rig.assignment->workload.run.duration_ns = 0;
+	rig.assignment->workload.run.iterations = iterations;
+	rig_open(&rig);
+	fabric_set_verb(rig.fabric, "left", FABRIC_POST_SEND, &fault);
+	rig_run(&rig);
+	assert_int_equal(rig.totals[0].end, END_ERROR);
+	assert_string_equal(rig.totals[0].failure.error.call, "ibv_post_send");
+	assert_int_equal(rig.totals[0].failure.flushed, under_way);
+	assert_int_equal(rig.totals[0].classes[0].posted, under_way);
+	rig_done(&rig);
+}
+
+static void a_refused_post_is_the_last_one_on_any_queue_pair(void **state)
+{
+	(void)state;
+	/* A batch of the second queue pair. */
+	run_refused_post(3, 4, 300, 4);
+	/* The tail of the first one, behind its batch of four; the second one has not posted yet.
+	 */
+	run_refused_post(2, 4, 12, 4);
+	/* A share of less than a batch, before anything else. */
+	run_refused_post(2, 3, 5, 0);
+	/* One queue pair: a batch, and the tail behind two batches. */
+	run_refused_post(1, 4, 100, 12);
+	run_refused_post(1, 4, 10, 8);
+}
+
+/* The first look fails, when only a part of what may be outstanding has been posted. */
+static void nothing_is_posted_once_completions_cannot_be_read(void **state)
+{
+	(void)state;
+	for (uint64_t num_qps = 1; num_qps <= 2; num_qps++) {
+		struct rig rig;
+		struct fabric_verb_fault fault = { .error = EINVAL, .count = 1 };
+
+		rig_init(&rig, PATTERN_STREAM, OPERATION_WRITE, 64);
+		rig.assignment->workload.qp.num_qps = num_qps;
+		rig.assignment->workload.qp.max_send_wr = 1000;
+		rig.assignment->workload.workload.load.outstanding = 1000;
+		rig_open(&rig);
+		fabric_set_verb(rig.fabric, "left", FABRIC_POLL_CQ, &fault);
+		rig_run(&rig);
+		assert_int_equal(rig.totals[0].end, END_ERROR);
+		assert_in_range(rig.totals[0].classes[0].posted, 1, 999);
+		assert_int_equal(rig.totals[0].failure.flushed, rig.totals[0].classes[0].posted);
+		rig_done(&rig);
+	}
+}
+
+/* The kind of the only operation, which goes out as a tail; with a fault, of the one refused. */
+static int only_operation(uint64_t seed, bool is_refused)
+{
+	struct rig rig;
+	struct fabric_verb_fault fault = { .error = ENOMEM, .count = 1 };
+	int kind;
+
+	rig_init(&rig, PATTERN_STREAM, OPERATION_WRITE, 64);
+	rig_set_op(&rig, 1, OPERATION_READ, 1, 64);
+	rig.assignment->seed = seed;
+	rig.assignment->workload.workload.post_list = 2;
+	rig.assignment->workload.run.duration_ns = 0;
+	rig.assignment->workload.run.iterations = 1;
+	rig_open(&rig);
+	if (is_refused) {
+		fabric_set_verb(rig.fabric, "left", FABRIC_POST_SEND, &fault);
+	}
+	rig_run(&rig);
+	kind = is_refused			    ? rig.totals[0].failure.operation
+	       : rig.totals[0].classes[0].completed ? OPERATION_WRITE
+						    : OPERATION_READ;
+	rig_done(&rig);
+	return kind;
+}
+
+static void a_refused_tail_is_told_with_its_own_operation(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 16; seed++) {
+		assert_int_equal(only_operation(seed, true), only_operation(seed, false));
+	}
+}
+
 /* --- what cannot be --- */
 
 static void refuses_with(int expected, const char *words, void (*change)(struct rig *rig))
@@ -410,6 +536,10 @@ int main(void)
 		cmocka_unit_test(iterations_after_a_warm_up_begin_from_rest),
 		cmocka_unit_test(every_request_of_a_timed_run_is_seen_to_complete),
 		cmocka_unit_test(packets_are_one_for_each_small_operation),
+		cmocka_unit_test(all_that_is_asked_for_is_outstanding_though_it_does_not_divide),
+		cmocka_unit_test(a_refused_post_is_the_last_one_on_any_queue_pair),
+		cmocka_unit_test(nothing_is_posted_once_completions_cannot_be_read),
+		cmocka_unit_test(a_refused_tail_is_told_with_its_own_operation),
 		cmocka_unit_test(what_cannot_run_is_refused_in_words),
 	};
 

@@ -97,6 +97,49 @@ static void escapes_leave_one_harmless_line(void **state)
 	assert_string_equal(out, "\\xff\\xc3");
 }
 
+static void what_is_invisible_or_turns_the_line_around_is_escaped(void **state)
+{
+	static const struct {
+		const char *from;
+		const char *to;
+	} cases[] = {
+		/* of each range the first and the last, and what stands just outside */
+		{ "\xc2\xac \xc2\xad \xc2\xae", "\xc2\xac \\xc2\\xad \xc2\xae" },
+		{ "\xcd\x8f", "\\xcd\\x8f" },
+		{ "\xd8\x9b\xd8\x9c\xd8\x9e", "\xd8\x9b\\xd8\\x9c\xd8\x9e" },
+		{ "\xe1\x85\x9f\xe1\x85\xa0", "\\xe1\\x85\\x9f\\xe1\\x85\\xa0" },
+		{ "\xe1\xa0\x8e", "\\xe1\\xa0\\x8e" },
+		{ "\xe2\x80\x8a\xe2\x80\x8b", "\xe2\x80\x8a\\xe2\\x80\\x8b" },
+		{ "\xe2\x80\x8f\xe2\x80\x90", "\\xe2\\x80\\x8f\xe2\x80\x90" },
+		{ "\xe2\x80\xa7\xe2\x80\xa8", "\xe2\x80\xa7\\xe2\\x80\\xa8" },
+		{ "\xe2\x80\xa9", "\\xe2\\x80\\xa9" },
+		{ "\xe2\x80\xaa\xe2\x80\xae", "\\xe2\\x80\\xaa\\xe2\\x80\\xae" },
+		{ "\xe2\x80\xaf", "\xe2\x80\xaf" },
+		{ "\xe2\x81\x9f\xe2\x81\xa0", "\xe2\x81\x9f\\xe2\\x81\\xa0" },
+		{ "\xe2\x81\xa6\xe2\x81\xa9", "\\xe2\\x81\\xa6\\xe2\\x81\\xa9" },
+		{ "\xe2\x81\xaf\xe2\x81\xb0", "\\xe2\\x81\\xaf\xe2\x81\xb0" },
+		{ "\xe3\x85\xa4", "\\xe3\\x85\\xa4" },
+		{ "\xef\xbb\xbf", "\\xef\\xbb\\xbf" },
+		{ "\xef\xbf\xb9\xef\xbf\xbb\xef\xbf\xbd",
+		  "\\xef\\xbf\\xb9\\xef\\xbf\\xbb\xef\xbf\xbd" },
+		{ "\xf0\x9d\x85\xb3", "\\xf0\\x9d\\x85\\xb3" },
+		{ "\xf3\xa0\x80\x80\xf3\xa0\x81\xbf", "\\xf3\\xa0\\x80\\x80\\xf3\\xa0\\x81\\xbf" },
+		{ "\xf0\x9f\x98\x80 \xe6\xbc\xa2 \xd7\x90",
+		  "\xf0\x9f\x98\x80 \xe6\xbc\xa2 \xd7\x90" },
+	};
+	char out[100];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		text_escape(out, sizeof(out), cases[i].from);
+		assert_string_equal(out, cases[i].to);
+	}
+	/* either all bytes of a character or none */
+	text_escape(out, 14, "a\xe2\x80\xae");
+	assert_string_equal(out, "a\\xe2\\x80\\xae");
+	text_escape(out, 13, "a\xe2\x80\xae");
+	assert_string_equal(out, "a");
+}
+
 static void an_escape_is_never_cut_in_half(void **state)
 {
 	char out[8];
@@ -241,6 +284,7 @@ int main(void)
 		cmocka_unit_test(bytes_with_nul_are_kept),
 		cmocka_unit_test(a_copy_is_cut_at_characters_only),
 		cmocka_unit_test(escapes_leave_one_harmless_line),
+		cmocka_unit_test(what_is_invisible_or_turns_the_line_around_is_escaped),
 		cmocka_unit_test(an_escape_is_never_cut_in_half),
 		cmocka_unit_test(a_quote_says_when_it_is_cut),
 		cmocka_unit_test(names_are_what_labels_and_files_can_hold),

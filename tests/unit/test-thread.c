@@ -258,6 +258,26 @@ static void a_thread_runs_where_it_is_pinned(void **state)
 	}
 }
 
+static void a_thread_kept_to_several_cpus_runs_on_those_that_we_may_use(void **state)
+{
+	int cpus[1024];
+	int kept[3] = { -5, 0, 1 << 20 };
+	struct thread_options options = { .name = "kept", .cpu = -1, .cpus = kept, .cpu_count = 3 };
+	struct error err = ERROR_INIT;
+	struct thread *thread = NULL;
+	struct work work = { .want = THREAD_AGAIN, .done_after = 10, .cpu = -1 };
+
+	assert_true(thread_cpus(cpus, 1024) >= 1);
+	kept[1] = cpus[0];
+	assert_int_equal(thread_start(&thread, &options, step, &work, &err), 0);
+	assert_int_equal(thread_join(&thread, in_ns(10 * SECOND)), 0);
+	assert_int_equal(work.cpu, cpus[0]);
+	kept[1] = 1 << 21;
+	assert_int_equal(thread_start(&thread, &options, step, &work, &err), -EINVAL);
+	assert_null(thread);
+	assert_non_null(strstr(err.text, "CPU -5 or another of its own is not among"));
+}
+
 static void a_cpu_we_may_not_use_is_refused_with_a_sentence(void **state)
 {
 	static const int wrong[] = { -2, 100000, INT32_MAX, INT32_MIN };
@@ -347,6 +367,7 @@ int main(void)
 		cmocka_unit_test(a_join_that_times_out_leaves_the_thread_to_the_caller),
 		cmocka_unit_test(a_detached_thread_frees_itself),
 		cmocka_unit_test(a_thread_runs_where_it_is_pinned),
+		cmocka_unit_test(a_thread_kept_to_several_cpus_runs_on_those_that_we_may_use),
 		cmocka_unit_test(a_cpu_we_may_not_use_is_refused_with_a_sentence),
 		cmocka_unit_test(the_cpus_are_counted_even_beyond_the_buffer),
 	};

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <gnutls/gnutls.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -178,6 +179,111 @@ static void a_flood_before_the_key_was_shown_is_cut_at_4_kib(void **state)
 	memcpy(flood + 5, "\x01\x00\xff\xf0", 4);
 	assert_int_equal(garbage(true, flood, sizeof(flood), &err), -EMSGSIZE);
 	assert_non_null(strstr(err.text, "4096 bytes"));
+}
+
+/* Each piece costs a wake-up; an honest handshake has a handful. */
+static void a_handshake_in_too_many_pieces_is_refused(void **state)
+{
+	static const char hello[] = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+	struct error err = ERROR_INIT;
+	unsigned pieces = 0;
+	struct tls *tls;
+	int ret = -EAGAIN;
+	int fds[2];
+
+	pair_of_sockets(fds);
+	assert_int_equal(tls_new(&tls, fds[1], true, &key_a, &err), 0);
+	for (; pieces < 400 && ret == -EAGAIN; pieces++) {
+		assert_int_equal(
+			write(fds[0], pieces < sizeof(hello) - 1 ? hello + pieces : "x", 1), 1);
+		ret = tls_handshake(tls, &err);
+	}
+	assert_int_equal(ret, -EMSGSIZE);
+	assert_in_range(pieces, 20, 100);
+	assert_non_null(strstr(err.text, "pieces"));
+	assert_non_null(strstr(err.text, "is it rdmatestd?"));
+	tls_free(tls);
+	close(fds[0]);
+}
+
+/* A client that keeps the profile and then sends what no rdmatestd does. */
+struct other_client {
+	gnutls_psk_client_credentials_t credentials;
+	gnutls_session_t session;
+	struct tls *server;
+	int fds[2];
+};
+
+static void other_client_init(struct other_client *client)
+{
+	const gnutls_datum_t key = { (unsigned char *)key_a.bytes, (unsigned)key_a.count };
+	struct error err = ERROR_INIT;
+	int ret = GNUTLS_E_AGAIN;
+	int server = -EAGAIN;
+
+	pair_of_sockets(client->fds);
+	assert_int_equal(tls_new(&client->server, client->fds[1], true, &key_a, &err), 0);
+	gnutls_init(&client->session, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL);
+	gnutls_priority_set_direct(client->session,
+				   "NORMAL:-VERS-ALL:+VERS-TLS1.3:-KX-ALL:+ECDHE-PSK:-GROUP-ALL:"
+				   "+GROUP-X25519",
+				   NULL);
+	gnutls_psk_allocate_client_credentials(&client->credentials);
+	gnutls_psk_set_client_credentials(client->credentials, "rdmatestd-fleet", &key,
+					  GNUTLS_PSK_KEY_RAW);
+	gnutls_credentials_set(client->session, GNUTLS_CRD_PSK, client->credentials);
+	gnutls_transport_set_int(client->session, client->fds[0]);
+	for (int i = 0; i < 20 && (ret != 0 || server != 0); i++) {
+		ret = gnutls_handshake(client->session);
+		server = server ? tls_handshake(client->server, &err) : 0;
+	}
+	assert_int_equal(ret, 0);
+	assert_int_equal(server, 0);
+}
+
+static void other_client_done(struct other_client *client)
+{
+	gnutls_deinit(client->session);
+	gnutls_psk_free_client_credentials(client->credentials);
+	close(client->fds[0]);
+	tls_free(client->server);
+}
+
+/* As long as one sends them faster than they are read, a read would not end. */
+static void warnings_do_not_keep_a_read_busy(void **state)
+{
+	struct other_client client;
+	struct error err = ERROR_INIT;
+	char bytes[16];
+
+	other_client_init(&client);
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(gnutls_alert_send(client.session, GNUTLS_AL_WARNING,
+						   GNUTLS_A_USER_CANCELED),
+				 0);
+	}
+	assert_int_equal(gnutls_record_send(client.session, "x", 1), 1);
+	assert_int_equal(tls_read(client.server, bytes, sizeof(bytes), &err), -EPROTO);
+	assert_int_equal(err.class, ERROR_PEER);
+	other_client_done(&client);
+}
+
+static void a_peer_that_changes_its_keys_is_understood(void **state)
+{
+	struct other_client client;
+	struct error err = ERROR_INIT;
+	ssize_t got = -EAGAIN;
+	char bytes[16];
+
+	other_client_init(&client);
+	assert_int_equal(gnutls_session_key_update(client.session, 0), 0);
+	assert_int_equal(gnutls_record_send(client.session, "x", 1), 1);
+	/* after such a record GnuTLS says "again"; the descriptor tells of what is behind it */
+	for (int i = 0; i < 4 && got == -EAGAIN; i++) {
+		got = tls_read(client.server, bytes, sizeof(bytes), &err);
+	}
+	assert_int_equal(got, 1);
+	other_client_done(&client);
 }
 
 static void records_that_gnutls_holds_are_read_without_the_descriptor(void **state)
@@ -392,6 +498,9 @@ int main(void)
 		cmocka_unit_test(another_key_is_told_to_both_sides),
 		cmocka_unit_test(garbage_ends_a_handshake_with_a_reason),
 		cmocka_unit_test(a_flood_before_the_key_was_shown_is_cut_at_4_kib),
+		cmocka_unit_test(a_handshake_in_too_many_pieces_is_refused),
+		cmocka_unit_test(warnings_do_not_keep_a_read_busy),
+		cmocka_unit_test(a_peer_that_changes_its_keys_is_understood),
 		cmocka_unit_test(records_that_gnutls_holds_are_read_without_the_descriptor),
 		cmocka_unit_test(a_write_that_would_block_goes_on_with_the_same_bytes),
 		cmocka_unit_test(a_goodbye_is_an_end_and_its_lack_an_error),

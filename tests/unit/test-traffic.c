@@ -205,6 +205,44 @@ static void a_refused_post_is_told_with_its_errno(void **state)
 	}
 }
 
+static void run_unreadable(int pattern, int kind, int end, uint64_t num_qps)
+{
+	struct rig rig;
+	struct fabric_verb_fault fault = { .error = EINVAL, .skip = 100 };
+	const struct failure *failure = &rig.totals[end].failure;
+
+	if (pattern == PATTERN_STREAM) {
+		stream_init(&rig, kind, num_qps);
+	} else {
+		rig_init(&rig, pattern, kind, 64);
+	}
+	rig_open(&rig);
+	rig_start(&rig, 1);
+	rig_start(&rig, 0);
+	fabric_set_verb(rig.fabric, end == 0 ? "left" : "right", FABRIC_POLL_CQ, &fault);
+	run_to_end(&rig, end, 1000000);
+	assert_int_equal(rig.totals[end].end, END_ERROR);
+	assert_string_equal(failure->error.call, "ibv_poll_cq");
+	assert_int_equal(failure->error.class, ERROR_DEVICE);
+	assert_int_equal(failure->error.kind, ERROR_KIND_ERRNO);
+	assert_non_null(strstr(failure->error.text, "cannot be read (the driver's answer is -22)"));
+	assert_string_equal(failure->device, end == 0 ? "left" : "right");
+	/* Once, and at once: silence would have been told after 3 s. */
+	assert_int_equal(rig.totals[end].errors, 1);
+	assert_true(failure->at_ns < 1000000000);
+	rig_done(&rig);
+}
+
+static void a_completion_queue_that_cannot_be_read_is_the_devices_error_and_no_stall(void **state)
+{
+	(void)state;
+	run_unreadable(PATTERN_STREAM, OPERATION_WRITE, 0, 1);
+	run_unreadable(PATTERN_STREAM, OPERATION_WRITE, 0, 3);
+	run_unreadable(PATTERN_STREAM, OPERATION_SEND, 1, 1);
+	run_unreadable(PATTERN_PINGPONG, OPERATION_WRITE, 0, 1);
+	run_unreadable(PATTERN_PINGPONG, OPERATION_SEND, 1, 1);
+}
+
 static void a_refused_receive_ends_the_responder(void **state)
 {
 	struct rig rig;
@@ -516,6 +554,8 @@ int main(void)
 		cmocka_unit_test(a_failure_in_a_tail_is_told_like_any),
 		cmocka_unit_test(a_pingpong_with_a_wrong_rkey_fails_at_once),
 		cmocka_unit_test(a_refused_post_is_told_with_its_errno),
+		cmocka_unit_test(
+			a_completion_queue_that_cannot_be_read_is_the_devices_error_and_no_stall),
 		cmocka_unit_test(a_refused_receive_ends_the_responder),
 		cmocka_unit_test(a_device_that_is_removed_does_not_hang_anything),
 		cmocka_unit_test(silence_is_a_stall_whatever_the_retries_say),

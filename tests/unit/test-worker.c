@@ -94,7 +94,7 @@ static void start_workers(struct rig *rig, struct mailbox *reports, struct worke
 	mailbox_init_fd(reports);
 	for (int i = 1; i >= 0; i--) {
 		seen[i] = (struct seen){ .is_in_order = true };
-		rig_need(worker_new(&workers[i], i == 0 ? "left" : "right", -1, reports,
+		rig_need(worker_new(&workers[i], i == 0 ? "left" : "right", NULL, reports,
 				    &rig->traffic[i], &err),
 			 &err);
 		assert_int_equal(worker_progress(workers[i]), 0);
@@ -216,7 +216,7 @@ static void a_worker_that_never_started_ends(void **state)
 
 	(void)state;
 	mailbox_init_fd(&reports);
-	rig_need(worker_new(&worker, "idle", -1, &reports, NULL, &err), &err);
+	rig_need(worker_new(&worker, "idle", NULL, &reports, NULL, &err), &err);
 	worker_stop(worker); /* nothing to stop, nothing to report */
 	assert_int_equal(worker_free(worker, clock_mono_ns() + DEADLINE_NS), 0);
 	assert_null(mailbox_get(&reports));
@@ -229,10 +229,12 @@ static void a_cpu_that_is_not_there_is_refused(void **state)
 	struct mailbox reports;
 	struct worker *worker = NULL;
 	struct error err = ERROR_INIT;
+	int far = 1 << 20;
+	struct placement placement = { .cpus = &far, .count = 1 };
 
 	(void)state;
 	mailbox_init_fd(&reports);
-	assert_true(worker_new(&worker, "far", 1 << 20, &reports, NULL, &err) < 0);
+	assert_true(worker_new(&worker, "far", &placement, &reports, NULL, &err) < 0);
 	assert_null(worker);
 	assert_non_null(strstr(err.text, "1048576"));
 	mailbox_done(&reports);

@@ -215,6 +215,36 @@ static void batches_fit_what_a_queue_pair_may_have_in_flight(void **state)
 		"workload.post_list", "multiple of the other");
 }
 
+static void signalling_and_posting_fit_together_what_a_queue_pair_may_have_in_flight(void **state)
+{
+#define STREAM(load) "workload: {pattern: stream, ops: [{op: write, size: 8B}], " load "}\n"
+	/* Each fits the ten by itself. */
+	expect_problem(
+		STREAM("load: {outstanding: 10}, signal_interval: 7, post_list: 5"),
+		"workload.signal_interval",
+		"7 with workload.post_list 5 needs 11 operations in flight on a queue pair, and it "
+		"may have 10 (load.outstanding 10 / qp.num_qps 1)");
+	expect_problem(STREAM("load: {outstanding: 10}, signal_interval: 7, post_list: 5"),
+		       "workload.signal_interval",
+		       "use 5, a multiple of post_list, or raise workload.load.outstanding to 11");
+	/* Both cures lead somewhere. */
+	expect_fine(STREAM("load: {outstanding: 10}, signal_interval: 5, post_list: 5"));
+	expect_fine(STREAM("load: {outstanding: 11}, signal_interval: 7, post_list: 5"));
+	expect_problem(STREAM("load: {outstanding: 10}, signal_interval: 4, post_list: 9"),
+		       "workload.signal_interval", "use 9, a multiple");
+	expect_fine(STREAM("load: {outstanding: 10}, signal_interval: 9, post_list: 9"));
+	/* The queue pair with the least decides. */
+	expect_problem("qp: {num_qps: 3}\n" STREAM(
+			       "load: {outstanding: 35}, signal_interval: 7, post_list: 6"),
+		       "workload.signal_interval", "raise workload.load.outstanding to 36");
+	/* Alone it is too much, and the cure thinks of the other one. */
+	expect_problem(STREAM("load: {outstanding: 16}, signal_interval: 17, post_list: 5"),
+		       "workload.signal_interval",
+		       "lower it to 15, or raise workload.load.outstanding to 21");
+	expect_fine(STREAM("load: {outstanding: 16}, signal_interval: 15, post_list: 5"));
+	expect_fine(STREAM("load: {outstanding: 21}, signal_interval: 17, post_list: 5"));
+}
+
 static void prepared_work_requests_are_bounded(void **state)
 {
 	expect_problem(
@@ -229,13 +259,21 @@ static void prepared_work_requests_are_bounded(void **state)
 static void a_completion_queue_holds_all_that_can_be_outstanding(void **state)
 {
 	expect_problem(
-		"cq: {size: 15}\nworkload: {pattern: stream, load: {outstanding: 16}, ops: [{op: write, size: 8B}]}\n",
-		"cq.size", "16 completions");
-	expect_problem(
-		"cq: {size: 527}\nworkload: {pattern: stream, load: {outstanding: 16}, ops: [{op: send, size: 8B}]}\n",
-		"cq.size", "528 completions");
+		"cq: {size: 16}\nworkload: {pattern: stream, load: {outstanding: 16}, ops: [{op: write, size: 8B}]}\n",
+		"cq.size", "below the 17 completions");
 	expect_fine(
-		"cq: {size: 528}\nworkload: {pattern: stream, load: {outstanding: 16}, ops: [{op: send, size: 8B}]}\n");
+		"cq: {size: 17}\nworkload: {pattern: stream, load: {outstanding: 16}, ops: [{op: write, size: 8B}]}\n");
+	expect_problem(
+		"qp: {num_qps: 4}\ncq: {size: 71}\nworkload: {pattern: stream, load: {outstanding: 65}, "
+		"ops: [{op: write, size: 8B}]}\n",
+		"cq.size", "raise it to 72");
+	/* Receives have a queue of their own, of the same size. */
+	expect_problem(
+		"cq: {size: 511}\nworkload: {pattern: stream, load: {outstanding: 16}, ops: [{op: send, size: 8B}]}\n",
+		"cq.size",
+		"below the 512 completions that can wait in the completion queue of receives");
+	expect_fine(
+		"cq: {size: 512}\nworkload: {pattern: stream, load: {outstanding: 16}, ops: [{op: send, size: 8B}]}\n");
 }
 
 static void memory_of_all_queue_pairs_is_bounded(void **state)
@@ -259,7 +297,6 @@ static void a_run_has_one_length_and_it_is_bounded(void **state)
 {
 	expect_problem(WRITE "run: {duration: 5s, iterations: 100}\n", "run.iterations",
 		       "give one of them");
-	expect_problem(WRITE "run: {duration: 999us}\n", "run.duration", "below 1ms");
 	expect_problem(WRITE "run: {warmup: 1h, duration: 24h, interval: 1m}\n", "run.duration",
 		       "above");
 	expect_problem(WRITE "run: {duration: 10h}\n", "run.interval", "36000 intervals");
@@ -369,6 +406,81 @@ static void queues_of_a_job_are_bounded_together(void **state)
 		"workload: {pattern: stream, load: {outstanding: 256}, ops: [{op: write, size: 64B}]}\n");
 }
 
+/* 0 stands for "not given" where programs read it; a person cannot write it. */
+static void a_length_of_nothing_is_refused_and_not_taken_for_the_default(void **state)
+{
+	static const struct {
+		const char *yaml;
+		const char *says;
+	} rows[] = {
+		{ "duration: 0s",
+		  "run.duration: \"0s\" is below 1ms (allowed: 1ms to 1d; or leave it out)" },
+		{ "duration: 0",
+		  "run.duration: \"0\" is below 1ms (allowed: 1ms to 1d; or leave it out)" },
+		{ "duration: 999us", "run.duration: \"999us\" is below 1ms" },
+		{ "iterations: 0",
+		  "run.iterations: 0 is below 1 (allowed: 1 to 1000000000000; or leave it out)" },
+		{ "interval: 0s", "run.interval: \"0s\" is below 10ms (allowed: 10ms to 1h)" },
+		{ "timeout: 0s", "run.timeout: \"0s\" is below 1s (allowed: 1s to 2d, auto)" },
+		{ "stall_timeout: 0s",
+		  "run.stall_timeout: \"0s\" is below 10ms (allowed: 10ms to 1h)" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct workload workload;
+		struct problems problems;
+		struct schema_context context = { "w.yaml", &problems };
+		struct document *document;
+		struct text yaml = TEXT_INIT, out = TEXT_INIT;
+
+		text_format(&yaml, WRITE "run: { %s }\n", rows[i].yaml);
+		problems_init(&problems);
+		document = document_read("w.yaml", yaml.data, yaml.length, &problems);
+		schema_parse(workload_section_fields, document->root, "", &workload,
+			     workload_section_fields, &context);
+		problems_print(&problems, 20, &out);
+		if (problems.errors != 1 || !strstr(out.data, rows[i].says)) {
+			fail_msg("%s: %s", rows[i].yaml, out.data ? out.data : "no problem");
+		}
+		document_free(document);
+		problems_done(&problems);
+		text_done(&yaml);
+		text_done(&out);
+	}
+	/* A warm-up of nothing is one. */
+	expect_fine(WRITE "run: { warmup: 0, duration: 1s }\n");
+	expect_fine(WRITE "run: { warmup: 0s, iterations: 1 }\n");
+}
+
+static void what_is_not_given_is_0_in_json_and_comes_back(void **state)
+{
+	static const char *const runs[] = { "duration: 5s", "iterations: 7" };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct text yaml = TEXT_INIT;
+		struct workload workload, read;
+		struct error err = ERROR_INIT;
+		json_t *json, *run;
+
+		text_format(&yaml, WRITE "run: { %s }\n", runs[i]);
+		workload = read_workload(yaml.data);
+		json = schema_write(workload_section_fields, &workload);
+		run = json_object_get(json, "run");
+		assert_int_equal(json_integer_value(json_object_get(run, "duration_ns")),
+				 i == 0 ? 5000000000 : 0);
+		assert_int_equal(json_integer_value(json_object_get(run, "iterations")),
+				 i == 0 ? 0 : 7);
+		assert_int_equal(schema_read(workload_section_fields, json, &read, &err), 0);
+		assert_memory_equal(&read.run, &workload.run, sizeof(read.run));
+		/* What a peer may not ask for either. */
+		json_object_set_new(run, "duration_ns", json_integer(999999));
+		assert_int_equal(schema_read(workload_section_fields, json, &read, &err), -22);
+		assert_non_null(strstr(err.text, "\"run.duration_ns\": 999999 is below 1000000"));
+		json_decref(json);
+		text_done(&yaml);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -381,6 +493,8 @@ int main(void)
 		cmocka_unit_test(reads_and_sends_need_their_queues),
 		cmocka_unit_test(outstanding_lies_between_queue_pairs_and_queues),
 		cmocka_unit_test(batches_fit_what_a_queue_pair_may_have_in_flight),
+		cmocka_unit_test(
+			signalling_and_posting_fit_together_what_a_queue_pair_may_have_in_flight),
 		cmocka_unit_test(prepared_work_requests_are_bounded),
 		cmocka_unit_test(a_completion_queue_holds_all_that_can_be_outstanding),
 		cmocka_unit_test(memory_of_all_queue_pairs_is_bounded),
@@ -390,6 +504,8 @@ int main(void)
 		cmocka_unit_test(expected_time_and_timeout_follow_from_the_run),
 		cmocka_unit_test(all_problems_are_told_at_once),
 		cmocka_unit_test(later_keys_say_what_to_do_instead),
+		cmocka_unit_test(a_length_of_nothing_is_refused_and_not_taken_for_the_default),
+		cmocka_unit_test(what_is_not_given_is_0_in_json_and_comes_back),
 		cmocka_unit_test(a_workload_comes_back_from_json_with_auto_as_null),
 	};
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/*
+ * What the control group of this process and the groups around it leave it: the tightest limit of
+ * all counts. Below a root path as host/sysfs.h. Any thread.
+ */
+
+#include <stdint.h>
+
+#include "host/fact.h"
+
+#define CGROUP_NONE UINT64_MAX
+
+struct cgroup {
+	uint64_t memory_bytes; /* memory.max; CGROUP_NONE = no limit */
+	uint64_t cpu_ppm; /* cpu.max: CPU time per time, 1,000,000 = one whole CPU */
+	uint64_t processes; /* pids.max: processes and threads */
+	char memory_group[256]; /* who sets it, below /sys/fs/cgroup */
+	char cpu_group[256];
+	char processes_group[256];
+	char rdma[256]; /* first limiting line of rdma.max: "mlx5_0 hca_handle=2 hca_object=2000" */
+};
+
+/* 0, or -errno: -EOPNOTSUPP when version 1 of control groups has the limits. */
+int cgroup_read(const char *root, struct cgroup *ret);

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "model/run_operations.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "model/run_record.h"
+
+static const struct {
+	const char *name;
+	uint64_t ppm;
+} percentiles[] = {
+	{ "50", 500000 },   { "90", 900000 },	 { "99", 990000 },
+	{ "99.9", 999000 }, { "99.99", 999900 }, { "99.999", 999990 },
+};
+
+static void reset(struct run_operation *operation, const char *scope, const char *op)
+{
+	operation->scope = scope;
+	operation->op = op;
+	operation->definition = NULL;
+	operation->has_size = false;
+	operation->classes = 0;
+	operation->posted = 0;
+	operation->completed = 0;
+	operation->bytes = 0;
+	histogram_reset(&operation->latency);
+}
+
+static void add(struct run_operation *operation, const struct totals *totals,
+		const struct class_totals *class)
+{
+	const char *definition = totals->is_half_round_trip[class->class.kind]
+					 ? "half_round_trip"
+					 : "post_to_completion";
+
+	/* What is measured differently is still shown together, and said to be mixed. */
+	operation->definition = !operation->definition || !strcmp(operation->definition, definition)
+					? definition
+					: "mixed";
+	operation->has_size = operation->classes == 0;
+	operation->size_bytes = class->class.size_bytes;
+	operation->classes++;
+	operation->posted += class->posted;
+	operation->completed += class->completed;
+	operation->bytes += class->bytes;
+	histogram_merge(&operation->latency, &class->latency);
+}
+
+static size_t count_sizes(const struct totals *totals, int kind)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < totals->class_count; i++) {
+		count += totals->classes[i].class.kind == kind;
+	}
+	return count;
+}
+
+/* kind -1: all. */
+static void add_all(struct run_operation *operation, const struct totals *totals, int kind)
+{
+	for (size_t i = 0; i < totals->class_count; i++) {
+		if (kind < 0 || totals->classes[i].class.kind == kind) {
+			add(operation, totals, &totals->classes[i]);
+		}
+	}
+}
+
+bool run_operations_get(const struct participant *end, size_t index, struct run_operation *ret)
+{
+	const struct totals *totals = &end->totals;
+
+	if (!end->has_totals) {
+		return false;
+	}
+	if (index < totals->class_count) {
+		reset(ret, "size", operation_names[totals->classes[index].class.kind]);
+		add(ret, totals, &totals->classes[index]);
+		return true;
+	}
+	index -= totals->class_count;
+	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
+		if (count_sizes(totals, kind) > 1 && index-- == 0) {
+			reset(ret, "operation", operation_names[kind]);
+			add_all(ret, totals, kind);
+			return true;
+		}
+	}
+	if (index > 0) {
+		return false;
+	}
+	reset(ret, "all", "all");
+	add_all(ret, totals, -1);
+	return true;
+}
+
+static void set_known(json_t *object, const char *key, bool is_known, uint64_t value)
+{
+	json_set_u64(object, key, is_known ? value : UINT64_MAX);
+}
+
+static json_t *write_percentiles(const struct histogram *latency)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]); i++) {
+		bool is_enough = histogram_has_percentile(latency, percentiles[i].ppm);
+		json_t *item = json_object();
+
+		json_set_string(item, "p", percentiles[i].name);
+		set_known(item, "value_ns", is_enough,
+			  histogram_percentile_ns(latency, percentiles[i].ppm));
+		json_set_string(item, "reason", is_enough ? NULL : "insufficient_samples");
+		json_array_append_new(array, item);
+	}
+	return array;
+}
+
+static json_t *write_latency(const struct run_operation *operation, json_t *buckets)
+{
+	const struct histogram *latency = &operation->latency;
+	json_t *object = json_object();
+	bool has_values = latency->count > 0;
+
+	json_set_string(object, "definition", operation->definition);
+	json_set_u64(object, "count", latency->count);
+	set_known(object, "min_ns", has_values, latency->min_ns);
+	set_known(object, "max_ns", has_values, latency->max_ns);
+	run_record_set_real(object, "mean_ns", has_values ? histogram_mean_ns(latency) : NAN);
+	run_record_set_real(object, "stddev_ns", has_values ? histogram_stddev_ns(latency) : NAN);
+	json_set_take(object, "percentiles", write_percentiles(latency));
+	json_set_take(object, "buckets", buckets);
+	return object;
+}
+
+json_t *run_operations_write(const struct run_operation *operation, uint64_t window_ns,
+			     json_t *buckets)
+{
+	json_t *object = json_object();
+
+	json_set_string(object, "scope", operation->scope);
+	json_set_string(object, "op", operation->op);
+	set_known(object, "size_bytes", operation->has_size, operation->size_bytes);
+	json_set_u64(object, "posted", operation->posted);
+	json_set_u64(object, "completed", operation->completed);
+	json_set_u64(object, "bytes", operation->bytes);
+	run_record_set_rate(object, "bandwidth_bps", operation->bytes * 8, window_ns);
+	run_record_set_rate(object, "ops_per_s", operation->completed, window_ns);
+	json_set_take(object, "latency", write_latency(operation, buckets));
+	return object;
+}

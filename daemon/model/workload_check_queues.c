@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+#include <inttypes.h>
+
+#include "model/divisor.h"
+#include "model/workload_check.h"
+#include "model/workload_queue.h"
+
+static void check_outstanding(struct workload_check *check)
+{
+	const struct qp_settings *qp = &check->workload->qp;
+	uint64_t outstanding = check->workload->workload.load.outstanding;
+	uint64_t each = workload_queue_depth_most(check->workload);
+
+	if (outstanding < qp->num_qps) {
+		workload_check_complain(check, "workload.load.outstanding", "qp.num_qps",
+					"%" PRIu64 " is below qp.num_qps %" PRIu64
+					": some queue pairs would have nothing to do; "
+					"raise it to %" PRIu64 ", or use fewer queue pairs",
+					outstanding, qp->num_qps, qp->num_qps);
+	}
+	if (outstanding > qp->max_send_wr * qp->num_qps) {
+		workload_check_complain(check, "workload.load.outstanding", "qp.max_send_wr",
+					"%" PRIu64 " is above qp.max_send_wr %" PRIu64
+					" x qp.num_qps %" PRIu64 "; lower it to %" PRIu64
+					", or raise qp.max_send_wr",
+					outstanding, qp->max_send_wr, qp->num_qps,
+					qp->max_send_wr * qp->num_qps);
+	} else if (workload_check_has_operation(check->workload, OPERATION_SEND) &&
+		   each > qp->max_recv_wr) {
+		workload_check_complain(check, "qp.max_recv_wr", "workload.load.outstanding",
+					"%" PRIu64 " receives cannot take the %" PRIu64
+					" sends that a queue pair may have in flight; "
+					"raise it to %" PRIu64
+					", or lower workload.load.outstanding",
+					qp->max_recv_wr, each, each);
+	}
+}
+
+/* The largest value up to `most` that needs no more than that beside `other`; see
+ * workload_queue_depth_needed. */
+static uint64_t fitting_batch(uint64_t most, uint64_t other)
+{
+	return most >= other ? most / other * other : most;
+}
+
+/* False when that alone is more than a queue pair may have in flight; other: of both, the one that
+ * is not looked at. */
+static bool check_batch(struct workload_check *check, const char *field, uint64_t value,
+			uint64_t other)
+{
+	const struct qp_settings *qp = &check->workload->qp;
+	uint64_t outstanding = check->workload->workload.load.outstanding;
+	uint64_t each = workload_queue_depth_least(check->workload);
+	uint64_t needed = workload_queue_depth_needed(check->workload);
+
+	if (value > qp->max_send_wr) {
+		workload_check_complain(check, field, "qp.max_send_wr",
+					"%" PRIu64 " is above qp.max_send_wr %" PRIu64
+					": the send queue would fill and stand still; "
+					"lower it to %" PRIu64,
+					value, qp->max_send_wr, qp->max_send_wr);
+		return false;
+	}
+	if (each && value > each) {
+		workload_check_complain(check, field, "workload.load.outstanding",
+					"%" PRIu64 " is above the %" PRIu64
+					" operations that a queue pair may have in flight "
+					"(load.outstanding %" PRIu64 " / qp.num_qps %" PRIu64
+					"); lower it to %" PRIu64
+					", or raise workload.load.outstanding to %" PRIu64,
+					value, each, outstanding, qp->num_qps,
+					fitting_batch(each, other), needed * qp->num_qps);
+		return false;
+	}
+	return true;
+}
+
+/* Both fit by themselves, and may be too much together. */
+static void check_batches(struct workload_check *check)
+{
+	const struct workload *w = check->workload;
+	const struct workload_settings *settings = &w->workload;
+	uint64_t each = workload_queue_depth_least(w);
+	uint64_t needed = workload_queue_depth_needed(w);
+	bool is_signalled_more = settings->signal_interval < settings->post_list;
+	uint64_t fitting = is_signalled_more
+				   ? settings->post_list
+				   : fitting_batch(settings->signal_interval, settings->post_list);
+
+	if (each == 0 || needed <= each) {
+		return;
+	}
+	workload_check_complain(
+		check, "workload.signal_interval", "workload.post_list",
+		"%" PRIu64 " with workload.post_list %" PRIu64 " needs %" PRIu64
+		" operations in flight on a queue pair, and it may have %" PRIu64
+		" (load.outstanding %" PRIu64 " / qp.num_qps %" PRIu64
+		"): all would be posted, none signalled, and the traffic would stand still; "
+		"use %" PRIu64 ", a multiple of post_list, or raise workload.load.outstanding to "
+		"%" PRIu64,
+		settings->signal_interval, settings->post_list, needed, each,
+		settings->load.outstanding, w->qp.num_qps, fitting, needed * w->qp.num_qps);
+}
+
+static void check_stream(struct workload_check *check)
+{
+	const struct workload_settings *settings = &check->workload->workload;
+	uint64_t limit = LIMIT_RING_WRS / check->workload->qp.num_qps;
+	uint64_t ring = divisor_multiple(settings->signal_interval, settings->post_list);
+	bool fits;
+
+	check_outstanding(check);
+	fits = check_batch(check, "workload.signal_interval", settings->signal_interval,
+			   settings->post_list);
+	fits &= check_batch(check, "workload.post_list", settings->post_list,
+			    settings->signal_interval);
+	if (ring > limit) {
+		workload_check_complain(check, "workload.post_list", "workload.signal_interval",
+					"%" PRIu64 " and signal_interval %" PRIu64
+					" come together only after %" PRIu64
+					" work requests, above %" PRIu64 " for each of %" PRIu64
+					" queue pairs; make one a multiple of the other",
+					settings->post_list, settings->signal_interval, ring, limit,
+					check->workload->qp.num_qps);
+	} else if (fits) {
+		check_batches(check);
+	}
+}
+
+/* Queues are memory that drivers pin, and no limit of registered memory counts it. */
+static void check_depths(struct workload_check *check)
+{
+	const struct workload *w = check->workload;
+	const struct qp_settings *qp = &w->qp;
+	bool has_receives = workload_check_has_operation(w, OPERATION_SEND);
+	uint64_t receives = has_receives ? qp->max_recv_wr : 0;
+	uint64_t total = qp->num_qps * (qp->max_send_wr + receives);
+
+	if (total > LIMIT_QUEUE_WRS) {
+		workload_check_complain(
+			check, receives > qp->max_send_wr ? "qp.max_recv_wr" : "qp.max_send_wr",
+			"qp.num_qps",
+			"%" PRIu64 " queue pairs with %" PRIu64 " sends and %" PRIu64
+			" receives each have room for %" PRIu64
+			" work requests, above %u; lower one of them",
+			qp->num_qps, qp->max_send_wr, receives, total, LIMIT_QUEUE_WRS);
+	}
+}
+
+static void check_cq_size(struct workload_check *check)
+{
+	const struct workload *w = check->workload;
+	bool has_receives = workload_check_has_operation(w, OPERATION_SEND);
+	uint64_t sends = workload_queue_send_completions(w);
+	uint64_t receives = workload_queue_receive_completions(w, has_receives);
+
+	if (w->cq.size == SCHEMA_AUTO) {
+		return;
+	}
+	if (w->cq.size < receives) {
+		workload_check_complain(
+			check, "cq.size", "qp.max_recv_wr",
+			"%" PRIu64 " is below the %" PRIu64
+			" completions that can wait in the completion queue of receives "
+			"(qp.max_recv_wr %" PRIu64 " x qp.num_qps %" PRIu64
+			"); raise it to %" PRIu64 ", or use auto",
+			w->cq.size, receives, w->qp.max_recv_wr, w->qp.num_qps,
+			receives > sends ? receives : sends);
+	} else if (w->cq.size < sends) {
+		workload_check_complain(
+			check, "cq.size", "workload.load.outstanding",
+			"%" PRIu64 " is below the %" PRIu64
+			" completions that can wait in the completion queue of sends (all of "
+			"workload.load.outstanding %" PRIu64
+			", and one for each queue pair's end); raise it to %" PRIu64
+			", or use auto",
+			w->cq.size, sends, w->workload.load.outstanding, sends);
+	}
+}
+
+static void check_one(struct workload_check *check, const char *field, uint64_t value)
+{
+	if (value != 1) {
+		workload_check_complain(
+			check, field, "workload.pattern",
+			"%" PRIu64
+			" does not go with pattern pingpong, which has one operation at a time; use 1, "
+			"or pattern stream",
+			value);
+	}
+}
+
+static void check_pingpong(struct workload_check *check)
+{
+	const struct workload *w = check->workload;
+
+	check_one(check, "qp.num_qps", w->qp.num_qps);
+	check_one(check, "workload.load.outstanding", w->workload.load.outstanding);
+	check_one(check, "workload.signal_interval", w->workload.signal_interval);
+	check_one(check, "workload.post_list", w->workload.post_list);
+}
+
+void workload_check_queues(struct workload_check *check)
+{
+	check_depths(check);
+	/* A ping-pong allows one of each: said once, with the cure that leads somewhere. */
+	if (check->workload->workload.pattern == PATTERN_PINGPONG) {
+		check_pingpong(check);
+	} else {
+		check_stream(check);
+	}
+	check_cq_size(check);
+}
+
+void workload_check_queues_ring(struct workload_check *check)
+{
+	const struct workload *w = check->workload;
+	const struct workload_settings *settings = &w->workload;
+	struct operation_class classes[LIMIT_CLASSES];
+	struct workload_ring ring;
+	uint64_t total;
+	size_t count;
+
+	if (check->count || settings->pattern == PATTERN_PINGPONG) {
+		return;
+	}
+	count = operation_classes(settings->ops, settings->op_count, 0, classes, &total);
+	if (count > 0 && !workload_queue_ring(w, classes, count, &ring)) {
+		workload_check_complain(
+			check, "workload.load.outstanding", "workload.signal_interval",
+			"%" PRIu64 " with signal_interval %" PRIu64 ", post_list %" PRIu64
+			", %zu pairs of operation and size and "
+			"%" PRIu64 " queue pairs needs %" PRIu64
+			" prepared work requests, above %d; lower one of them",
+			settings->load.outstanding, settings->signal_interval, settings->post_list,
+			count, w->qp.num_qps, ring.total, LIMIT_RING_WRS);
+	}
+}

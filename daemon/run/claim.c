@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#include "run/claim.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+struct claim {
+	const struct totals *totals;
+	const struct workload *workload;
+	enum job_role role;
+};
+
+static bool is_pingpong(const struct claim *claim)
+{
+	return claim->workload->workload.pattern == PATTERN_PINGPONG;
+}
+
+static int check_end(const struct claim *claim, struct error *err)
+{
+	const struct run_settings *run = &claim->workload->run;
+	const struct totals *totals = claim->totals;
+
+	if (totals->end == END_DURATION && run->duration_ns == 0) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "it ended by duration, the assignment by run.iterations %" PRIu64,
+				 run->iterations);
+	}
+	if (totals->end == END_ITERATIONS && run->iterations == 0) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "it ended by iterations, the assignment by run.duration");
+	}
+	if (totals->end == END_ITERATIONS && totals->operations != run->iterations) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "it ended by iterations after %" PRIu64
+				 " operations, the assignment has run.iterations %" PRIu64,
+				 totals->operations, run->iterations);
+	}
+	return 0;
+}
+
+/* Only who posts has classes: an end that answers counts what it receives. */
+static bool may_have_classes(const struct claim *claim)
+{
+	return claim->role == ROLE_INITIATOR || is_pingpong(claim);
+}
+
+static int check_class(const struct class_totals *class, const struct operation_class *wanted,
+		       size_t index, struct error *err)
+{
+	const struct operation_class *is = &class->class;
+	uint64_t bytes;
+
+	if (is->kind != wanted->kind || is->size_bytes != wanted->size_bytes ||
+	    is->weight != wanted->weight) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "classes[%zu] is %s of %" PRIu64 " bytes, weight %" PRIu64
+				 "; the assignment has %s of %" PRIu64 " bytes, weight %" PRIu64,
+				 index, operation_names[is->kind], is->size_bytes, is->weight,
+				 operation_names[wanted->kind], wanted->size_bytes, wanted->weight);
+	}
+	if (__builtin_mul_overflow(class->completed, is->size_bytes, &bytes) ||
+	    bytes != class->bytes) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "classes[%zu] has %" PRIu64 " operations of %" PRIu64
+				 " bytes and %" PRIu64 " bytes",
+				 index, class->completed, is->size_bytes, class->bytes);
+	}
+	if (class->latency.count > class->completed) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "classes[%zu] has %" PRIu64 " latencies of %" PRIu64
+				 " operations completed",
+				 index, class->latency.count, class->completed);
+	}
+	return 0;
+}
+
+static int check_latency(const struct claim *claim, struct error *err)
+{
+	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
+		bool is_half = is_pingpong(claim) &&
+			       (kind == OPERATION_SEND || kind == OPERATION_WRITE);
+
+		if (claim->totals->is_half_round_trip[kind] != is_half) {
+			return error_set(err, -EPROTO, ERROR_PEER,
+					 "latency of %s is %s a round trip, the assignment's is%s",
+					 operation_names[kind], is_half ? "not half" : "half",
+					 is_half ? "" : " not");
+		}
+	}
+	return 0;
+}
+
+/* Sums of hostile numbers below 2^63: at most LIMIT_INTERVALS of them, so that 128 bits hold them.
+ */
+static int check_sum(const char *what, unsigned __int128 sum, uint64_t whole, struct error *err)
+{
+	if (sum == whole) {
+		return 0;
+	}
+	return error_set(err, -EPROTO, ERROR_PEER,
+			 "%s are %" PRIu64 " together, and %" PRIu64 " in all", what,
+			 sum > UINT64_MAX ? UINT64_MAX : (uint64_t)sum, whole);
+}
+
+static int check_classes(const struct claim *claim, struct error *err)
+{
+	const struct totals *totals = claim->totals;
+	const struct workload_settings *settings = &claim->workload->workload;
+	struct operation_class wanted[LIMIT_CLASSES];
+	unsigned __int128 operations = 0;
+	unsigned __int128 bytes = 0;
+	uint64_t total_weight;
+	size_t count = 0;
+	int r;
+
+	if (may_have_classes(claim)) {
+		count = operation_classes(settings->ops, settings->op_count, 0, wanted,
+					  &total_weight);
+	}
+	if (totals->class_count != count) {
+		return error_set(
+			err, -EPROTO, ERROR_PEER,
+			"it has %zu classes of operations, the assignment has %zu for the %s",
+			totals->class_count, count, job_role_names[claim->role]);
+	}
+	for (size_t i = 0; i < count; i++) {
+		if ((r = check_class(&totals->classes[i], &wanted[i], i, err)) < 0) {
+			return r;
+		}
+		operations += totals->classes[i].completed;
+		bytes += totals->classes[i].bytes;
+	}
+	if (count == 0) {
+		return 0;
+	}
+	if ((r = check_sum("the operations of its classes", operations, totals->operations, err)) <
+		    0 ||
+	    (r = check_sum("the bytes of its classes", bytes, totals->bytes, err)) < 0) {
+		return r;
+	}
+	return check_latency(claim, err);
+}
+
+/*
+ * Intervals are cut on a grid, and once more at the end. The window is calibrated afresh when it is
+ * over: a hundredth is far more than clocks differ by.
+ */
+static int check_interval_count(const struct claim *claim, struct error *err)
+{
+	const struct totals *totals = claim->totals;
+	uint64_t interval_ns = claim->workload->run.interval_ns;
+	uint64_t most = totals->window_ns / (interval_ns ? interval_ns : 1) + 2;
+
+	most += most / 100;
+	if (totals->interval_count > most) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "it has %zu intervals; a window of %" PRIu64
+				 " ns holds at most %" PRIu64 " of the assignment's %" PRIu64 " ns",
+				 totals->interval_count, totals->window_ns, most, interval_ns);
+	}
+	return 0;
+}
+
+static int check_intervals(const struct claim *claim, struct error *err)
+{
+	const struct totals *totals = claim->totals;
+	unsigned __int128 operations = 0;
+	unsigned __int128 bytes = 0;
+	uint64_t end_ns = 0;
+	int r;
+
+	if ((r = check_interval_count(claim, err)) < 0) {
+		return r;
+	}
+	for (size_t i = 0; i < totals->interval_count; i++) {
+		const struct sample *sample = &totals->intervals[i];
+
+		if (sample->start_ns < end_ns) {
+			return error_set(err, -EPROTO, ERROR_PEER,
+					 "intervals[%zu] begins before the one before it ends", i);
+		}
+		end_ns = sample->end_ns;
+		operations += sample->operations;
+		bytes += sample->bytes;
+	}
+	if ((r = check_sum("the operations of its intervals", operations, totals->operations,
+			   err)) < 0) {
+		return r;
+	}
+	return check_sum("the bytes of its intervals", bytes, totals->bytes, err);
+}
+
+/* Nothing was measured: stopped before it began, or an end that has nothing to do. */
+static bool is_empty(const struct totals *totals)
+{
+	return totals->class_count == 0 && totals->interval_count == 0 && totals->operations == 0 &&
+	       totals->bytes == 0 && totals->receives == 0;
+}
+
+int claim_check(const struct totals *totals, const struct assignment *assignment,
+		enum job_role role, struct error *err)
+{
+	struct claim claim = {
+		.totals = totals,
+		.workload = &assignment->workload,
+		.role = role,
+	};
+	int r = check_end(&claim, err);
+
+	if (r < 0 || is_empty(totals)) {
+		return r;
+	}
+	if ((r = check_classes(&claim, err)) < 0) {
+		return r;
+	}
+	return check_intervals(&claim, err);
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+#include "run/claim.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "util/memory.h"
+
+#define MS_NS 1000000ull
+#define CLASSES 3
+#define INTERVALS 4
+
+/* An assignment of a second in intervals of 250 ms, and what an initiator could say of it. */
+struct scene {
+	struct assignment *assignment;
+	struct totals totals;
+};
+
+static void fill_class(struct class_totals *class, int kind, uint64_t size_bytes, uint64_t weight)
+{
+	class->class = (struct operation_class){ .kind = kind,
+						 .size_bytes = size_bytes,
+						 .weight = weight };
+	class->posted = 101;
+	class->completed = 100;
+	class->bytes = 100 * size_bytes;
+	histogram_reset(&class->latency);
+	for (unsigned i = 0; i < 50; i++) {
+		histogram_add(&class->latency, 1000 + i);
+	}
+}
+
+static void fill_totals(struct totals *totals)
+{
+	sample_totals_init(totals);
+	totals->end = END_DURATION;
+	totals->window_ns = 1000 * MS_NS;
+	totals->class_count = CLASSES;
+	totals->classes = memory_new_array(CLASSES, sizeof(*totals->classes));
+	fill_class(&totals->classes[0], OPERATION_WRITE, 64, 1);
+	fill_class(&totals->classes[1], OPERATION_WRITE, 4096, 1);
+	fill_class(&totals->classes[2], OPERATION_READ, 64, 2);
+	totals->operations = 300;
+	totals->bytes = 100 * (64 + 4096 + 64);
+	totals->interval_count = INTERVALS;
+	totals->intervals = memory_new_array(INTERVALS, sizeof(*totals->intervals));
+	for (uint64_t i = 0; i < INTERVALS; i++) {
+		totals->intervals[i] = (struct sample){ .start_ns = i * 250 * MS_NS,
+							.end_ns = (i + 1) * 250 * MS_NS,
+							.operations = 75,
+							.bytes = totals->bytes / INTERVALS };
+	}
+}
+
+static int set_up(void **state)
+{
+	struct scene *scene = memory_new(sizeof(*scene));
+	struct workload *workload;
+
+	scene->assignment = memory_new(sizeof(*scene->assignment));
+	workload = &scene->assignment->workload;
+	workload->workload.pattern = PATTERN_STREAM;
+	workload->workload.op_count = 2;
+	workload->workload.ops[0] = (struct operation){
+		.kind = OPERATION_WRITE,
+		.weight = 1,
+		.size_count = 2,
+		.sizes = { { 64, 1 }, { 4096, 1 } },
+	};
+	workload->workload.ops[1] = (struct operation){
+		.kind = OPERATION_READ,
+		.weight = 1,
+		.size_count = 1,
+		.sizes = { { 64, 1 } },
+	};
+	workload->run.duration_ns = 1000 * MS_NS;
+	workload->run.interval_ns = 250 * MS_NS;
+	fill_totals(&scene->totals);
+	*state = scene;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct scene *scene = *state;
+
+	sample_totals_done(&scene->totals);
+	free(scene->assignment);
+	free(scene);
+	return 0;
+}
+
+static int check(const struct scene *scene, enum job_role role, struct error *err)
+{
+	return claim_check(&scene->totals, scene->assignment, role, err);
+}
+
+static void fits(const struct scene *scene, enum job_role role)
+{
+	struct error err = ERROR_INIT;
+
+	if (check(scene, role, &err) < 0) {
+		fail_msg("%s", err.text);
+	}
+}
+
+static void differs(const struct scene *scene, enum job_role role, const char *what)
+{
+	struct error err = ERROR_INIT;
+
+	assert_true(check(scene, role, &err) < 0);
+	assert_int_equal(err.class, ERROR_PEER);
+	if (strstr(err.text, what) == NULL) {
+		fail_msg("\"%s\" does not say \"%s\"", err.text, what);
+	}
+}
+
+static void totals_of_the_assignment_are_taken(void **state)
+{
+	struct scene *scene = *state;
+
+	fits(scene, ROLE_INITIATOR);
+	/* One more at the end, and what clocks differ by. */
+	scene->totals.window_ns = 998 * MS_NS;
+	fits(scene, ROLE_INITIATOR);
+}
+
+static void totals_without_anything_measured_fit_everything(void **state)
+{
+	struct scene *scene = *state;
+
+	sample_totals_done(&scene->totals);
+	sample_totals_init(&scene->totals);
+	scene->totals.end = END_STOPPED;
+	fits(scene, ROLE_INITIATOR);
+	fits(scene, ROLE_RESPONDER);
+}
+
+static void another_number_of_classes_is_named(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->totals.class_count = 2;
+	differs(scene, ROLE_INITIATOR, "2 classes of operations, the assignment has 3");
+	/* Operations of no class at all are no better. */
+	scene->totals.class_count = 0;
+	differs(scene, ROLE_INITIATOR, "0 classes of operations, the assignment has 3");
+	scene->totals.class_count = 3;
+	/* Who answers a stream has none. */
+	differs(scene, ROLE_RESPONDER, "3 classes of operations, the assignment has 0");
+}
+
+static void another_operation_size_or_weight_is_named(void **state)
+{
+	struct scene *scene = *state;
+	struct operation_class *class = &scene->totals.classes[1].class;
+
+	class->kind = OPERATION_SEND;
+	differs(scene, ROLE_INITIATOR, "classes[1] is send of 4096 bytes");
+	class->kind = OPERATION_WRITE;
+	class->size_bytes = 8192;
+	differs(scene, ROLE_INITIATOR, "the assignment has write of 4096 bytes");
+	class->size_bytes = 4096;
+	class->weight = 7;
+	differs(scene, ROLE_INITIATOR, "weight 7");
+	class->weight = 1;
+	fits(scene, ROLE_INITIATOR);
+}
+
+static void sums_that_do_not_agree_are_told(void **state)
+{
+	struct scene *scene = *state;
+	struct class_totals *class = &scene->totals.classes[0];
+
+	class->bytes++;
+	differs(scene, ROLE_INITIATOR, "classes[0] has 100 operations of 64 bytes");
+	class->bytes--;
+	class->completed = UINT64_MAX / 2;
+	differs(scene, ROLE_INITIATOR, "classes[0]");
+	class->completed = 100;
+	histogram_add(&class->latency, 1000);
+	class->completed = 50;
+	class->bytes = 50 * 64;
+	differs(scene, ROLE_INITIATOR, "51 latencies of 50 operations completed");
+	class->completed = 100;
+	class->bytes = 100 * 64;
+	scene->totals.operations = 1000000;
+	differs(scene, ROLE_INITIATOR, "300 together, and 1000000 in all");
+	scene->totals.operations = 300;
+	scene->totals.intervals[2].operations = 76;
+	differs(scene, ROLE_INITIATOR, "intervals are 301 together");
+	scene->totals.intervals[2].operations = INT64_MAX;
+	differs(scene, ROLE_INITIATOR, "intervals are 9223372036854776032 together");
+	scene->totals.intervals[2].operations = 75;
+	scene->totals.intervals[0].bytes = 0;
+	differs(scene, ROLE_INITIATOR, "the bytes of its intervals");
+}
+
+static void more_intervals_than_the_window_holds_are_told(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->totals.window_ns = 300 * MS_NS;
+	differs(scene, ROLE_INITIATOR, "4 intervals; a window of 300000000 ns holds at most 3");
+	scene->totals.window_ns = 1000 * MS_NS;
+	scene->totals.intervals[3].start_ns = 100 * MS_NS;
+	differs(scene, ROLE_INITIATOR, "intervals[3] begins before");
+}
+
+static void latency_that_means_something_else_is_told(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->totals.is_half_round_trip[OPERATION_WRITE] = true;
+	differs(scene, ROLE_INITIATOR, "latency of write is half a round trip");
+	scene->assignment->workload.workload.pattern = PATTERN_PINGPONG;
+	differs(scene, ROLE_INITIATOR, "latency of send is not half a round trip");
+	scene->totals.is_half_round_trip[OPERATION_SEND] = true;
+	fits(scene, ROLE_INITIATOR);
+	/* In a ping-pong both ends post. */
+	fits(scene, ROLE_RESPONDER);
+}
+
+static void an_end_that_the_assignment_does_not_have_is_told(void **state)
+{
+	struct scene *scene = *state;
+	struct run_settings *run = &scene->assignment->workload.run;
+
+	scene->totals.end = END_ITERATIONS;
+	differs(scene, ROLE_INITIATOR, "ended by iterations, the assignment by run.duration");
+	run->duration_ns = 0;
+	run->iterations = 301;
+	differs(scene, ROLE_INITIATOR,
+		"after 300 operations, the assignment has run.iterations 301");
+	run->iterations = 300;
+	fits(scene, ROLE_INITIATOR);
+	scene->totals.end = END_DURATION;
+	differs(scene, ROLE_INITIATOR, "ended by duration, the assignment by run.iterations 300");
+	/* Ended before its time: an error says why, or the judge does. */
+	scene->totals.end = END_STOPPED;
+	fits(scene, ROLE_INITIATOR);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(totals_of_the_assignment_are_taken, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(totals_without_anything_measured_fit_everything,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(another_number_of_classes_is_named, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(another_operation_size_or_weight_is_named, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(sums_that_do_not_agree_are_told, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(more_intervals_than_the_window_holds_are_told,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(latency_that_means_something_else_is_told, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(an_end_that_the_assignment_does_not_have_is_told,
+						set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
