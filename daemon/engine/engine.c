@@ -276,6 +276,7 @@ int engine_new(struct engine **ret_engine, const struct engine_options *options,
 	list_init(&engine->pool.jobs);
 	engine->pool.replies = &engine->replies;
 	engine->pool.reports = &engine->reports;
+	engine->pool.event = options->event;
 	engine->pool.sys_root = options->sys_root;
 	engine->pool.find_context = find_context;
 	engine->pool.arg = engine;

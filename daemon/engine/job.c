@@ -211,6 +211,9 @@ static void run_connect(struct setup_task *setup)
 		own->error = worker_new(&job->worker, name, &job->placement, job->pool->reports,
 					job, &own->err);
 	}
+	if (own->error == 0) {
+		job_evidence_before(job);
+	}
 }
 
 static void done_connect(struct task *task)
@@ -250,6 +253,18 @@ void job_start(struct job *job)
 	}
 }
 
+/* Takes the totals. */
+static void end_traffic(struct job *job, struct totals *totals)
+{
+	if (job->is_releasing) {
+		job->state = JOB_FINISHED;
+		sample_totals_done(totals);
+		job_release_advance(job);
+	} else {
+		job_evidence_collect(job, totals);
+	}
+}
+
 /* A passive responder has seen nothing, but its device may have said something. */
 static void finish_passive(struct job *job)
 {
@@ -262,13 +277,7 @@ static void finish_passive(struct job *job)
 	totals.end = error_is_set(&job->failure.error) ? END_ERROR : END_STOPPED;
 	totals.failure = job->failure;
 	totals.steps = job->steps;
-	job->state = JOB_FINISHED;
-	if (job->is_releasing) {
-		sample_totals_done(&totals);
-		job_release_advance(job);
-	} else {
-		job->events.finished(job->arg, job, &totals);
-	}
+	end_traffic(job, &totals);
 }
 
 void job_stop(struct job *job)
@@ -287,7 +296,6 @@ static void finish(struct job *job, struct totals *totals)
 {
 	const struct endpoint *local = assignment_local(&job->assignment);
 
-	job->state = JOB_FINISHED;
 	totals->steps = job->steps;
 	if (error_is_set(&totals->failure.error)) {
 		text_copy(totals->failure.node, sizeof(totals->failure.node), local->node);
@@ -296,12 +304,7 @@ static void finish(struct job *job, struct totals *totals)
 		totals->failure = job->failure;
 		totals->end = END_ERROR;
 	}
-	if (job->is_releasing) {
-		sample_totals_done(totals);
-		job_release_advance(job);
-	} else {
-		job->events.finished(job->arg, job, totals);
-	}
+	end_traffic(job, totals);
 }
 
 void job_report(struct worker_report *report)

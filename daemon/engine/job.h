@@ -11,6 +11,7 @@
 #include "engine/context.h"
 #include "engine/engine.h"
 #include "engine/worker.h"
+#include "model/counter.h"
 #include "model/failure.h"
 #include "util/list.h"
 #include "verbs/resources.h"
@@ -20,6 +21,7 @@ struct job_pool {
 	struct list jobs; /* of struct job */
 	struct mailbox *replies; /* of struct task */
 	struct mailbox *reports; /* of struct worker_report */
+	sd_event *event;
 	const char *sys_root;
 	/*
 	 * The context for an endpoint of this node, or NULL with err: not in the inventory, or no
@@ -40,6 +42,7 @@ enum job_state {
 	JOB_CONNECTING, /* a setup task is out */
 	JOB_CONNECTED,
 	JOB_RUNNING,
+	JOB_COUNTING, /* traffic is over; the counters of the port are awaited */
 	JOB_FINISHED,
 	JOB_FAILED,
 	JOB_DESTROYING, /* a setup task is out, or the last note */
@@ -79,6 +82,11 @@ struct job {
 	struct endpoint_info remote;
 	struct steps steps;
 	struct failure failure; /* what stops the traffic from outside of the worker */
+	sd_event_source *evidence_timer; /* while COUNTING */
+	bool is_counting; /* a setup task that reads counters is out */
+	uint64_t counters_lifespan_ns;
+	struct counters counters_before;
+	struct totals totals; /* while COUNTING */
 	bool was_running; /* at the last look of the watchdog */
 	uint64_t seen_progress;
 };
@@ -108,6 +116,13 @@ void job_submit(struct job *job, void (*run)(struct setup_task *task),
 void job_set_failure(struct job *job, const struct error *err);
 /* Running traffic is to end: `finished` follows. */
 void job_end_traffic(struct job *job);
+/* job_evidence.c: reads what the port counts before the traffic. Setup thread. */
+void job_evidence_before(struct job *job);
+/* Takes the totals, and tells `finished` with them once the port was read again, or does not answer
+ * for 2 s. */
+void job_evidence_collect(struct job *job, struct totals *totals);
+/* While COUNTING and nothing is out: whoever releases wants no totals any more. */
+void job_evidence_drop(struct job *job);
 /*
  * job_release.c: when releasing, in whatever state: the next step towards the end, if nothing is
  * out that must come back first.

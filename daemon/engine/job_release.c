@@ -70,6 +70,12 @@ void job_release_advance(struct job *job)
 	case JOB_CONNECTING:
 	case JOB_DESTROYING:
 		return;
+	case JOB_COUNTING:
+		if (job->is_counting) {
+			return;
+		}
+		job_evidence_drop(job);
+		break;
 	case JOB_RUNNING:
 		job_end_traffic(job);
 		return;

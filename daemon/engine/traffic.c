@@ -150,6 +150,7 @@ void traffic_totals(struct traffic *traffic, struct totals *ret)
 	struct flow *flow = &traffic->flow;
 	const struct window *window = &flow->window;
 	bool is_pingpong = flow->assignment->workload.workload.pattern == PATTERN_PINGPONG;
+	struct window_counts counts = { 0 };
 
 	sample_totals_init(ret);
 	ret->end = flow->end;
@@ -162,6 +163,9 @@ void traffic_totals(struct traffic *traffic, struct totals *ret)
 		ret->first_post_ns = clock_ticks_to_ns(
 			&window->scale, flow->first_post_ticks - window->started_ticks);
 	}
+	flow->pattern->counts(flow, &counts);
+	ret->traffic_operations = counts.operations;
+	ret->traffic_bytes = counts.bytes;
 	window_totals(&flow->window, ret);
 	if (flow->pattern->class_totals) {
 		move_classes(flow, ret);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "judge/diagnose_peer.h"
+#include "judge/port_evidence.h"
 #include "util/units.h"
 
 /* enum ibv_wc_status as far as the rules look at it; judge/ knows no verbs. */
@@ -287,22 +288,23 @@ static void write_end_evidence(const struct participant *end, const char *name, 
 static void diagnose_failure(const struct failure *failure, const struct measurement *measurement,
 			     struct findings *findings)
 {
-	char evidence[2 * LIMIT_TEXT] = "", initiator[LIMIT_TEXT / 2], responder[LIMIT_TEXT / 2],
-			  at[UNITS_SIZE];
+	char evidence[2 * LIMIT_TEXT] = "", path[LIMIT_TEXT / 2] = "", initiator[LIMIT_TEXT / 2],
+			  responder[LIMIT_TEXT / 2], at[UNITS_SIZE];
 	struct view view = { failure, measurement, findings, evidence };
 
 	if (!error_is_set(&failure->error)) {
 		return;
 	}
 	if (measurement) {
+		port_evidence_path(measurement, path, sizeof(path));
 		write_end_evidence(&measurement->initiator, "initiator", initiator,
 				   sizeof(initiator));
 		write_end_evidence(&measurement->responder, "responder", responder,
 				   sizeof(responder));
 		if (failure->error.stage == STAGE_RUN) {
 			snprintf(evidence, sizeof(evidence),
-				 "at +%s on %s; %" PRIu64 " flushed behind it; %s; %s",
-				 units_format_duration(failure->at_ns, at),
+				 "%s%sat +%s on %s; %" PRIu64 " flushed behind it; %s; %s", path,
+				 path[0] ? "; " : "", units_format_duration(failure->at_ns, at),
 				 failure->node[0] ? failure->node : "?", failure->flushed,
 				 initiator, responder);
 		} else {
@@ -422,6 +424,7 @@ void diagnose_measurement(struct measurement *measurement)
 	find_too_few(measurement);
 	find_starved(measurement, &measurement->initiator);
 	find_starved(measurement, &measurement->responder);
+	port_evidence_find(measurement);
 }
 
 void diagnose_run(struct run *run)

@@ -7,6 +7,7 @@
 #include "judge/collect.h"
 #include "judge/diagnose.h"
 #include "judge/expect.h"
+#include "judge/port_evidence.h"
 
 /* By the call that jobs name; what is not here goes by class and stage. */
 static const struct {
@@ -148,6 +149,9 @@ void judgement_measurement(struct measurement *measurement)
 	for (size_t i = 0; i < measurement->expectation_count; i++) {
 		verdict = verdict_worse(verdict, judge_expectation(&measurement->expectations[i],
 								   host_is_starved));
+	}
+	if (port_evidence_is_degraded(measurement)) {
+		verdict = verdict_worse(verdict, VERDICT_DEGRADED);
 	}
 	measurement->verdict = verdict;
 }

@@ -37,6 +37,10 @@ const char *const confidence_names[] = { "possible", "likely", "certain", NULL }
 #define SLUG_RUN_CUT_SHORT "run-cut-short"
 #define SLUG_ASSIGNMENT_REFUSED "assignment-refused"
 #define SLUG_PEER_ANSWER_WRONG "peer-answer-wrong"
+#define SLUG_RETRANSMISSIONS "retransmissions"
+#define SLUG_ICRC_ERRORS "icrc-errors"
+#define SLUG_LINK_ERRORS "link-errors"
+#define SLUG_PORT_SHARED "port-shared"
 
 static const struct finding_info infos[FINDING_COUNT] = {
 #define FINDING(number, name, title, explanation, cure) \

@@ -122,6 +122,8 @@ static json_t *write_traffic(const struct totals *totals)
 	json_set_u64(object, "bytes", totals->bytes);
 	json_set_u64(object, "errors", totals->errors);
 	json_set_u64(object, "receives", totals->receives);
+	json_set_u64(object, "traffic_completed", totals->traffic_operations);
+	json_set_u64(object, "traffic_bytes", totals->traffic_bytes);
 	return object;
 }
 
@@ -141,6 +143,10 @@ static json_t *write_end(const struct participant *end)
 	json_set_take(object, "clock", write_clock(end));
 	json_set_take(object, "worker", end->has_totals ? write_worker(&end->totals) : NULL);
 	json_set_take(object, "traffic", end->has_totals ? write_traffic(&end->totals) : NULL);
+	json_set_take(object, "counters",
+		      end->has_totals && end->totals.has_counters
+			      ? counter_write(&end->totals.counters)
+			      : NULL);
 	json_set_take(object, "failure", failure_write(&end->failure));
 	return object;
 }

@@ -41,6 +41,8 @@ static const struct number totals_numbers[] = {
 	NUMBER(totals, clock_read_ns),
 	NUMBER(totals, polls),
 	NUMBER(totals, empty_polls),
+	NUMBER(totals, traffic_operations),
+	NUMBER(totals, traffic_bytes),
 	NUMBER(totals, worker_cpu_ns),
 	NUMBER(totals, involuntary_switches),
 	NUMBER(totals, send_queue_full_ns),
@@ -206,6 +208,8 @@ json_t *sample_totals_write(const struct totals *totals)
 	}
 	json_set_take(object, "half_round_trip", halves);
 	json_set_take(object, "failure", failure_write(&totals->failure));
+	json_set_take(object, "counters",
+		      totals->has_counters ? counter_write(&totals->counters) : NULL);
 	json_set_take(object, "steps", step_write(&totals->steps));
 	for (size_t i = 0; i < totals->class_count; i++) {
 		json_array_append_new(classes, write_class(&totals->classes[i]));
@@ -261,6 +265,18 @@ static int read_class(const json_t *json, struct class_totals *ret, struct error
 		return r;
 	}
 	return histogram_read(json_object_get(json, "latency"), &ret->latency, err);
+}
+
+/* Null where they were not read. */
+static int read_counters(const json_t *json, struct totals *ret, struct error *err)
+{
+	const json_t *counters = json_object_get(json, "counters");
+
+	if (!counters || json_is_null(counters)) {
+		return 0;
+	}
+	ret->has_counters = true;
+	return counter_read(counters, &ret->counters, err);
 }
 
 static int read_classes(const json_t *json, struct totals *ret, struct error *err)
@@ -335,7 +351,7 @@ int sample_totals_read(const json_t *json, struct totals *ret, struct error *err
 	    (r = read_halves(json, ret, err)) < 0 ||
 	    (r = failure_read(json_object_get(json, "failure"), &ret->failure, err)) < 0 ||
 	    (r = step_read(json_object_get(json, "steps"), &ret->steps, err)) < 0 ||
-	    (r = read_classes(json, ret, err)) < 0) {
+	    (r = read_counters(json, ret, err)) < 0 || (r = read_classes(json, ret, err)) < 0) {
 		return r;
 	}
 	return read_intervals(json, ret, err);

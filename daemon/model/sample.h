@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/counter.h"
 #include "model/failure.h"
 #include "model/histogram.h"
 #include "model/operation.h"
@@ -69,9 +70,14 @@ struct totals {
 	uint64_t clock_read_ns;
 	uint64_t polls; /* of the completion queue or memory */
 	uint64_t empty_polls;
+	uint64_t traffic_operations; /* completed since traffic began, warm-up and draining included
+				      */
+	uint64_t traffic_bytes;
 	uint64_t worker_cpu_ns; /* CPU time of the worker in the window */
 	uint64_t involuntary_switches; /* of the worker in the window */
 	uint64_t send_queue_full_ns; /* time in which nothing could be posted; 0 when not known */
+	bool has_counters;
+	struct counters counters; /* how much those of the port grew around the traffic */
 	struct failure failure; /* the first error of this end */
 	struct steps steps;
 	size_t class_count;

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the port counted around the traffic of a job: read before its start and after its end, never
+ * in between. Totals wait for the second reading, but not for a driver that does not answer.
+ */
+#include "engine/job.h"
+#include "host/counters.h"
+#include "host/sysfs.h"
+#include "util/clock.h"
+#include "util/memory.h"
+
+/* A driver keeps what it counted for its lifespan, to the tick. */
+#define LIFESPAN_SLACK_NS 2000000ull
+#define ANSWER_NS 2000000000ull
+
+struct evidence_task {
+	struct task task;
+	struct job *job;
+	struct counters after;
+};
+
+static void read_port(struct job *job, struct counters *ret)
+{
+	const struct endpoint *local = assignment_local(&job->assignment);
+	struct sysfs_port port;
+
+	if (!sysfs_port(job->pool->sys_root, local->device, local->port_num, &port)) {
+		*ret = (struct counters){ 0 };
+		return;
+	}
+	counters_read(job->pool->sys_root, local->device, local->port_num, port.netdev, ret);
+}
+
+void job_evidence_before(struct job *job)
+{
+	const struct endpoint *local = assignment_local(&job->assignment);
+	uint64_t started_mono_ns = clock_mono_ns();
+
+	job->counters_lifespan_ns =
+		counters_lifespan_ns(job->pool->sys_root, local->device, local->port_num);
+	read_port(job, &job->counters_before);
+	step_add(&job->steps, "read_counters", clock_mono_ns() - started_mono_ns, 0);
+}
+
+static void deliver(struct job *job)
+{
+	struct totals totals = job->totals;
+
+	job->evidence_timer = sd_event_source_disable_unref(job->evidence_timer);
+	sample_totals_init(&job->totals);
+	job->state = JOB_FINISHED;
+	job->events.finished(job->arg, job, &totals);
+}
+
+static void run_after(struct setup_task *setup)
+{
+	struct evidence_task *own = (struct evidence_task *)setup;
+
+	read_port(own->job, &own->after);
+}
+
+static void done_after(struct task *task)
+{
+	struct evidence_task *own = (struct evidence_task *)task;
+	struct job *job = own->job;
+
+	job->is_counting = false;
+	if (job->state == JOB_COUNTING && job->is_releasing) {
+		job_evidence_drop(job);
+		job_release_advance(job);
+	} else if (job->state == JOB_COUNTING) {
+		job->totals.has_counters = true;
+		counter_growth(&job->counters_before, &own->after, &job->totals.counters);
+		deliver(job);
+	}
+	free(own);
+}
+
+static void submit(struct job *job)
+{
+	struct evidence_task *own = memory_new(sizeof(*own));
+
+	own->task.setup.run = run_after;
+	own->task.setup.key = job;
+	own->task.done = done_after;
+	own->job = job;
+	job->is_counting = true;
+	context_submit(job->context, &own->task);
+}
+
+static void arm(struct job *job, uint64_t after_ns)
+{
+	sd_event_source_set_time(job->evidence_timer, (clock_mono_ns() + after_ns) / 1000 + 1);
+	sd_event_source_set_enabled(job->evidence_timer, SD_EVENT_ONESHOT);
+}
+
+/* First the lifespan is over, then the patience. */
+static int on_evidence_timer(sd_event_source *source, uint64_t usec, void *arg)
+{
+	struct job *job = arg;
+
+	if (job->is_counting && job->is_releasing) {
+		job_evidence_drop(job);
+		job->state = JOB_FINISHED;
+		job_release_advance(job);
+	} else if (job->is_counting) {
+		deliver(job);
+	} else {
+		submit(job);
+		arm(job, ANSWER_NS);
+	}
+	return 0;
+}
+
+void job_evidence_collect(struct job *job, struct totals *totals)
+{
+	uint64_t wait_ns = job->counters_lifespan_ns ? job->counters_lifespan_ns + LIFESPAN_SLACK_NS
+						     : 0;
+
+	job->totals = *totals;
+	job->state = JOB_COUNTING;
+	if (sd_event_add_time(job->pool->event, &job->evidence_timer, CLOCK_MONOTONIC,
+			      (clock_mono_ns() + wait_ns) / 1000, 1, on_evidence_timer, job) < 0) {
+		deliver(job);
+	}
+}
+
+void job_evidence_drop(struct job *job)
+{
+	job->evidence_timer = sd_event_source_disable_unref(job->evidence_timer);
+	sample_totals_done(&job->totals);
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+#include "judge/port_evidence.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/counter.h"
+
+/* Above this many packets for one of ours the port has other users. */
+#define SHARED_RATIO 1.02
+/* Below both of these, a retransmission is an accident: a host that paused for longer than the
+ * acknowledgement timer causes a few. */
+#define FEW_RETRANSMISSIONS 10
+#define RARE_RETRANSMISSIONS 1e-4
+#define FALLBACK_MTU_BYTES 1024u
+
+static bool is_known(const struct participant *end, enum counter counter)
+{
+	return end->has_totals && end->totals.has_counters &&
+	       end->totals.counters.values[counter].state == COUNTER_READ;
+}
+
+static uint64_t value_of(const struct participant *end, enum counter counter)
+{
+	return is_known(end, counter) ? end->totals.counters.values[counter].value : 0;
+}
+
+static double packets_of(const struct measurement *m, uint64_t size_bytes)
+{
+	uint64_t mtu = m->assignment.workload.qp.path_mtu;
+
+	mtu = mtu == 0 || mtu == SCHEMA_AUTO ? FALLBACK_MTU_BYTES : mtu;
+	return size_bytes == 0 ? 1 : (double)((size_bytes + mtu - 1) / mtu);
+}
+
+/*
+ * The most packets that this traffic, from its first post on, can have made an end send without
+ * any retransmission. Sizes and kinds are mixed after the window as they were in it.
+ */
+static double most_sent(const struct measurement *m, bool is_initiator)
+{
+	const struct totals *totals = &m->initiator.totals;
+	bool is_pingpong = m->assignment.workload.workload.pattern == PATTERN_PINGPONG;
+	double packets = 0, completed = 0;
+
+	for (size_t i = 0; i < totals->class_count; i++) {
+		const struct class_totals *class = &totals->classes[i];
+		double payload = packets_of(m, class->class.size_bytes);
+		bool is_read = class->class.kind == OPERATION_READ;
+		double sent = is_read == is_initiator ? 1 : payload;
+
+		/* A responder acknowledges at most every packet; in a ping-pong both do, and both
+		 * send. */
+		if (!is_read && is_pingpong) {
+			sent = payload + payload;
+		} else if (!is_read && !is_initiator) {
+			sent = payload;
+		}
+		packets += sent * (double)class->completed;
+		completed += (double)class->completed;
+	}
+	return completed > 0 ? packets / completed * (double)totals->traffic_operations : 0;
+}
+
+/* Each retransmission may send all again that was under way. */
+static double most_resent(const struct measurement *m, const struct participant *end)
+{
+	const struct totals *totals = &m->initiator.totals;
+	uint64_t size_bytes =
+		totals->traffic_operations ? totals->traffic_bytes / totals->traffic_operations : 0;
+
+	return (double)value_of(end, COUNTER_RETRANSMISSIONS) *
+	       (double)m->assignment.workload.workload.load.outstanding * packets_of(m, size_bytes);
+}
+
+static bool is_shared(const struct measurement *m, const struct participant *end, double *ret_ratio)
+{
+	double most = most_sent(m, end == &m->initiator);
+	double sent = (double)value_of(end, COUNTER_SENT_PACKETS);
+
+	if (!is_known(end, COUNTER_SENT_PACKETS) || most <= 0) {
+		return false;
+	}
+	*ret_ratio = sent / most;
+	return sent > SHARED_RATIO * most + most_resent(m, end);
+}
+
+static bool find_shared(struct measurement *m)
+{
+	const struct participant *const ends[] = { &m->initiator, &m->responder };
+	char evidence[LIMIT_TEXT];
+	double ratio = 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		if (is_shared(m, ends[i], &ratio)) {
+			snprintf(evidence, sizeof(evidence),
+				 "%s sent %" PRIu64
+				 " packets, %.3g times what this run can have sent",
+				 ends[i]->endpoint.device, value_of(ends[i], COUNTER_SENT_PACKETS),
+				 ratio);
+			finding_add(&m->findings, FINDING_PORT_SHARED, CONFIDENCE_POSSIBLE,
+				    evidence, "%s/%s carried traffic of others meanwhile",
+				    ends[i]->endpoint.node, ends[i]->endpoint.device);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_starved(const struct measurement *m)
+{
+	for (size_t i = 0; i < m->findings.count; i++) {
+		if (m->findings.items[i].code == FINDING_HOST_STARVED &&
+		    m->findings.items[i].confidence >= CONFIDENCE_LIKELY) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * What a driver counts as retransmission although nothing was lost. The timer of soft-RoCE runs on
+ * while acknowledgements come, and goes off now and then on a busy queue pair: the other end then
+ * gets what it had, and counts duplicates.
+ */
+static const struct {
+	const char *driver;
+	bool resends_without_loss;
+} quirks[] = {
+	{ "rdma_rxe", true },
+};
+
+static bool resends_without_loss(const struct participant *end)
+{
+	for (size_t i = 0; i < sizeof(quirks) / sizeof(quirks[0]); i++) {
+		if (strcmp(end->port.driver, quirks[i].driver) == 0) {
+			return quirks[i].resends_without_loss;
+		}
+	}
+	return false;
+}
+
+/* Retransmissions of `end` for which something was lost, as far as can be told. */
+static uint64_t losses_of(const struct participant *end, const struct participant *other)
+{
+	uint64_t resent = value_of(end, COUNTER_RETRANSMISSIONS);
+	uint64_t duplicates = value_of(other, COUNTER_DUPLICATE_REQUESTS);
+	uint64_t gaps = value_of(other, COUNTER_OUT_OF_SEQUENCE);
+
+	if (!resends_without_loss(end)) {
+		return resent;
+	}
+	resent = resent > duplicates ? resent - duplicates : 0;
+	return gaps > resent ? gaps : resent;
+}
+
+static void find_retransmissions(struct measurement *m, enum confidence most)
+{
+	uint64_t ours = value_of(&m->initiator, COUNTER_RETRANSMISSIONS);
+	uint64_t theirs = value_of(&m->responder, COUNTER_RETRANSMISSIONS);
+	uint64_t losses =
+		losses_of(&m->initiator, &m->responder) + losses_of(&m->responder, &m->initiator);
+	double packets = most_sent(m, true) + most_sent(m, false);
+	double share = packets > 0 ? (double)losses / packets : 1;
+	bool is_rare = losses < FEW_RETRANSMISSIONS || share < RARE_RETRANSMISSIONS;
+	char evidence[LIMIT_TEXT];
+
+	if (ours + theirs == 0) {
+		return;
+	}
+	snprintf(evidence, sizeof(evidence),
+		 "retransmissions: %s/%s %" PRIu64 ", %s/%s %" PRIu64
+		 "; requests out of sequence: %" PRIu64 ", duplicate: %" PRIu64
+		 "; lost: about %" PRIu64 " of %.0f packets",
+		 m->initiator.endpoint.node, m->initiator.endpoint.device, ours,
+		 m->responder.endpoint.node, m->responder.endpoint.device, theirs,
+		 value_of(&m->initiator, COUNTER_OUT_OF_SEQUENCE) +
+			 value_of(&m->responder, COUNTER_OUT_OF_SEQUENCE),
+		 value_of(&m->initiator, COUNTER_DUPLICATE_REQUESTS) +
+			 value_of(&m->responder, COUNTER_DUPLICATE_REQUESTS),
+		 losses, packets);
+	finding_add(&m->findings, FINDING_RETRANSMISSIONS, is_rare ? CONFIDENCE_POSSIBLE : most,
+		    evidence, "packets between %s/%s and %s/%s had to be sent again",
+		    m->initiator.endpoint.node, m->initiator.endpoint.device,
+		    m->responder.endpoint.node, m->responder.endpoint.device);
+}
+
+static void find_damage(struct measurement *m, const struct participant *end, enum confidence most)
+{
+	char evidence[LIMIT_TEXT];
+	uint64_t link = value_of(end, COUNTER_LINK_ERRORS);
+	uint64_t downed = value_of(end, COUNTER_LINK_DOWNED);
+	uint64_t icrc = value_of(end, COUNTER_ICRC_ERRORS);
+
+	if (icrc > 0) {
+		snprintf(evidence, sizeof(evidence), "icrc_errors +%" PRIu64, icrc);
+		finding_add(&m->findings, FINDING_ICRC_ERRORS, most, evidence,
+			    "%s/%s dropped damaged packets", end->endpoint.node,
+			    end->endpoint.device);
+	}
+	/* What a link does is nobody's traffic: others on the port make it no less certain. */
+	if (link + downed > 0) {
+		snprintf(evidence, sizeof(evidence),
+			 "link_errors +%" PRIu64 ", link_downed +%" PRIu64, link, downed);
+		finding_add(&m->findings, FINDING_LINK_ERRORS, CONFIDENCE_LIKELY, evidence,
+			    "the link of %s/%s had errors meanwhile", end->endpoint.node,
+			    end->endpoint.device);
+	}
+}
+
+void port_evidence_find(struct measurement *m)
+{
+	/* What an error left half done is not told apart from what others sent. */
+	bool is_whole = !error_is_set(&m->first_error.error);
+	bool is_doubtful = (is_whole && find_shared(m)) || is_starved(m);
+	enum confidence most = is_doubtful ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;
+
+	if (is_whole) {
+		find_retransmissions(m, most);
+	}
+	find_damage(m, &m->initiator, most);
+	find_damage(m, &m->responder, most);
+}
+
+bool port_evidence_is_degraded(const struct measurement *measurement)
+{
+	for (size_t i = 0; i < measurement->findings.count; i++) {
+		const struct finding *finding = &measurement->findings.items[i];
+
+		if (finding->confidence >= CONFIDENCE_LIKELY &&
+		    (finding->code == FINDING_RETRANSMISSIONS ||
+		     finding->code == FINDING_ICRC_ERRORS ||
+		     finding->code == FINDING_LINK_ERRORS)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void port_evidence_path(const struct measurement *m, char *out, size_t size)
+{
+	out[0] = '\0';
+	if (is_known(&m->initiator, COUNTER_SENT_PACKETS) &&
+	    is_known(&m->responder, COUNTER_RECEIVED_PACKETS)) {
+		snprintf(out, size,
+			 "%s/%s sent %" PRIu64 " packets and received %" PRIu64
+			 ", %s/%s received %" PRIu64 " and sent %" PRIu64,
+			 m->initiator.endpoint.node, m->initiator.endpoint.device,
+			 value_of(&m->initiator, COUNTER_SENT_PACKETS),
+			 value_of(&m->initiator, COUNTER_RECEIVED_PACKETS),
+			 m->responder.endpoint.node, m->responder.endpoint.device,
+			 value_of(&m->responder, COUNTER_RECEIVED_PACKETS),
+			 value_of(&m->responder, COUNTER_SENT_PACKETS));
+	}
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "judge/judgement.h"
+#include "judge/port_evidence.h"
+#include "util/memory.h"
+#include "util/text.h"
+
+#define OPERATIONS 10000u
+
+struct scene {
+	struct measurement m;
+	struct class_totals class; /* of the initiator */
+};
+
+static void set(struct participant *end, enum counter counter, uint64_t value)
+{
+	end->totals.counters.values[counter] =
+		(struct counter_value){ .state = COUNTER_READ, .value = value };
+}
+
+/* A stream of 64 KiB at MTU 4096: 16 packets each way at most. */
+static struct scene *scene_new(int kind, int pattern)
+{
+	struct scene *scene = memory_new(sizeof(*scene));
+	struct measurement *m = &scene->m;
+	struct participant *const ends[] = { &m->initiator, &m->responder };
+
+	m->first_error = FAILURE_INIT;
+	m->initiator.endpoint = (struct endpoint){ "a", "rxe0", 1, 1 };
+	m->responder.endpoint = (struct endpoint){ "b", "rxe1", 1, 1 };
+	m->assignment.workload.qp.path_mtu = 4096;
+	m->assignment.workload.workload.pattern = pattern;
+	m->assignment.workload.workload.load.outstanding = 128;
+	for (size_t i = 0; i < 2; i++) {
+		sample_totals_init(&ends[i]->totals);
+		ends[i]->has_totals = true;
+		ends[i]->totals.has_counters = true;
+		ends[i]->totals.end = END_DURATION;
+	}
+	scene->class.class.kind = kind;
+	scene->class.class.size_bytes = 65536;
+	scene->class.completed = OPERATIONS;
+	m->initiator.totals.classes = &scene->class;
+	m->initiator.totals.class_count = 1;
+	m->initiator.totals.operations = OPERATIONS;
+	/* With the warm-up twice as many as in the window. */
+	m->initiator.totals.traffic_operations = 2 * OPERATIONS;
+	m->initiator.totals.traffic_bytes = 2ull * OPERATIONS * 65536;
+	return scene;
+}
+
+static const struct finding *found(const struct scene *scene, enum finding_code code)
+{
+	for (size_t i = 0; i < scene->m.findings.count; i++) {
+		if (scene->m.findings.items[i].code == code) {
+			return &scene->m.findings.items[i];
+		}
+	}
+	return NULL;
+}
+
+static enum verdict judge(struct scene *scene)
+{
+	scene->m.findings.count = 0;
+	port_evidence_find(&scene->m);
+	judgement_measurement(&scene->m);
+	return (enum verdict)scene->m.verdict;
+}
+
+static void counters_that_stand_still_say_nothing(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
+
+	set(&scene->m.initiator, COUNTER_SENT_PACKETS, 2 * OPERATIONS * 16);
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 0);
+	set(&scene->m.initiator, COUNTER_ICRC_ERRORS, 0);
+	assert_int_equal(judge(scene), VERDICT_PASS);
+	assert_int_equal(scene->m.findings.count, 0);
+	free(scene);
+}
+
+static void retransmissions_of_ours_make_it_degraded(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
+
+	set(&scene->m.initiator, COUNTER_SENT_PACKETS, 2 * OPERATIONS * 16 + 500);
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 100);
+	set(&scene->m.responder, COUNTER_OUT_OF_SEQUENCE, 99);
+	assert_int_equal(judge(scene), VERDICT_DEGRADED);
+	assert_int_equal(found(scene, FINDING_RETRANSMISSIONS)->confidence, CONFIDENCE_LIKELY);
+	assert_non_null(
+		strstr(found(scene, FINDING_RETRANSMISSIONS)->evidence, "out of sequence: 99"));
+	free(scene);
+}
+
+static void a_few_retransmissions_are_told_and_no_more(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
+
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 9);
+	assert_int_equal(judge(scene), VERDICT_PASS);
+	assert_int_equal(found(scene, FINDING_RETRANSMISSIONS)->confidence, CONFIDENCE_POSSIBLE);
+	/* Many, but one in 25,000 packets. */
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 25);
+	assert_int_equal(judge(scene), VERDICT_PASS);
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 65);
+	assert_int_equal(judge(scene), VERDICT_DEGRADED);
+	free(scene);
+}
+
+static void soft_roce_resends_without_a_loss_and_that_is_not_degraded(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
+
+	text_copy(scene->m.initiator.port.driver, sizeof(scene->m.initiator.port.driver),
+		  "rdma_rxe");
+	text_copy(scene->m.responder.port.driver, sizeof(scene->m.responder.port.driver),
+		  "rdma_rxe");
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 340);
+	set(&scene->m.responder, COUNTER_DUPLICATE_REQUESTS, 3400);
+	set(&scene->m.responder, COUNTER_OUT_OF_SEQUENCE, 3);
+	assert_int_equal(judge(scene), VERDICT_PASS);
+	assert_int_equal(found(scene, FINDING_RETRANSMISSIONS)->confidence, CONFIDENCE_POSSIBLE);
+	/* Gaps are losses, whatever else was sent twice. */
+	set(&scene->m.responder, COUNTER_OUT_OF_SEQUENCE, 212);
+	assert_int_equal(judge(scene), VERDICT_DEGRADED);
+	/* So is what came again and had not been there. */
+	set(&scene->m.responder, COUNTER_OUT_OF_SEQUENCE, 0);
+	set(&scene->m.responder, COUNTER_DUPLICATE_REQUESTS, 40);
+	assert_int_equal(judge(scene), VERDICT_DEGRADED);
+	free(scene);
+}
+
+static void traffic_of_others_takes_the_force_of_what_counters_say(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
+
+	/* As much again as is ours. */
+	set(&scene->m.initiator, COUNTER_SENT_PACKETS, 4 * OPERATIONS * 16);
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 70);
+	set(&scene->m.responder, COUNTER_ICRC_ERRORS, 3);
+	assert_int_equal(judge(scene), VERDICT_PASS);
+	assert_non_null(found(scene, FINDING_PORT_SHARED));
+	assert_int_equal(found(scene, FINDING_RETRANSMISSIONS)->confidence, CONFIDENCE_POSSIBLE);
+	assert_int_equal(found(scene, FINDING_ICRC_ERRORS)->confidence, CONFIDENCE_POSSIBLE);
+	free(scene);
+}
+
+static void what_was_sent_again_is_not_taken_for_traffic_of_others(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
+
+	/* 200 times up to 128 messages of 16 packets: all of it may be ours. */
+	set(&scene->m.initiator, COUNTER_SENT_PACKETS, 2 * OPERATIONS * 16 + 200 * 128 * 16);
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 200);
+	assert_int_equal(judge(scene), VERDICT_DEGRADED);
+	assert_null(found(scene, FINDING_PORT_SHARED));
+	free(scene);
+}
+
+static void each_kind_of_traffic_has_its_own_number_of_packets(void **state)
+{
+	static const struct {
+		int kind;
+		int pattern;
+		unsigned initiator; /* packets for one operation of 64 KiB, at most */
+		unsigned responder;
+	} rows[] = {
+		{ OPERATION_WRITE, PATTERN_STREAM, 16, 16 },
+		{ OPERATION_SEND, PATTERN_STREAM, 16, 16 },
+		{ OPERATION_READ, PATTERN_STREAM, 1, 16 },
+		{ OPERATION_READ, PATTERN_PINGPONG, 1, 16 },
+		{ OPERATION_SEND, PATTERN_PINGPONG, 32, 32 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct scene *scene = scene_new(rows[i].kind, rows[i].pattern);
+		uint64_t initiator = 2ull * OPERATIONS * rows[i].initiator;
+		uint64_t responder = 2ull * OPERATIONS * rows[i].responder;
+
+		set(&scene->m.initiator, COUNTER_SENT_PACKETS, initiator + initiator / 100);
+		set(&scene->m.responder, COUNTER_SENT_PACKETS, responder + responder / 100);
+		judge(scene);
+		assert_null(found(scene, FINDING_PORT_SHARED));
+		set(&scene->m.initiator, COUNTER_SENT_PACKETS, initiator + initiator / 40);
+		judge(scene);
+		assert_non_null(strstr(found(scene, FINDING_PORT_SHARED)->text, "a/rxe0"));
+		set(&scene->m.initiator, COUNTER_SENT_PACKETS, 0);
+		set(&scene->m.responder, COUNTER_SENT_PACKETS, responder + responder / 40);
+		judge(scene);
+		assert_non_null(strstr(found(scene, FINDING_PORT_SHARED)->text, "b/rxe1"));
+		free(scene);
+	}
+}
+
+static void a_starved_tester_takes_the_force_of_retransmissions(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
+
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 1000);
+	finding_add(&scene->m.findings, FINDING_HOST_STARVED, CONFIDENCE_LIKELY, NULL, "starved");
+	port_evidence_find(&scene->m);
+	assert_int_equal(found(scene, FINDING_RETRANSMISSIONS)->confidence, CONFIDENCE_POSSIBLE);
+	assert_false(port_evidence_is_degraded(&scene->m));
+	free(scene);
+}
+
+static void a_sick_link_degrades_whoever_else_uses_it(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
+
+	set(&scene->m.initiator, COUNTER_SENT_PACKETS, 40 * OPERATIONS * 16);
+	set(&scene->m.responder, COUNTER_LINK_ERRORS, 1);
+	assert_int_equal(judge(scene), VERDICT_DEGRADED);
+	assert_non_null(strstr(found(scene, FINDING_LINK_ERRORS)->text, "b/rxe1"));
+	free(scene);
+}
+
+static void what_is_not_known_is_no_evidence(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
+
+	scene->m.initiator.totals.counters.values[COUNTER_RETRANSMISSIONS].state = COUNTER_RESET;
+	scene->m.responder.totals.counters.values[COUNTER_LINK_ERRORS].state = COUNTER_SATURATED;
+	assert_int_equal(judge(scene), VERDICT_PASS);
+	assert_int_equal(scene->m.findings.count, 0);
+	/* Numbers without counters of that end, and no totals at all. */
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 1000);
+	scene->m.initiator.totals.has_counters = false;
+	scene->m.responder.has_totals = false;
+	assert_int_equal(judge(scene), VERDICT_PASS);
+	free(scene);
+}
+
+static void an_error_keeps_its_verdict_and_tells_where_packets_went(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
+	char path[LIMIT_TEXT];
+
+	port_evidence_path(&scene->m, path, sizeof(path));
+	assert_string_equal(path, "");
+	set(&scene->m.initiator, COUNTER_SENT_PACKETS, 9841);
+	set(&scene->m.initiator, COUNTER_RECEIVED_PACKETS, 0);
+	set(&scene->m.responder, COUNTER_RECEIVED_PACKETS, 0);
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 70);
+	error_set(&scene->m.first_error.error, -1, ERROR_DEVICE, "retries were used up");
+	scene->m.first_error.error.stage = STAGE_RUN;
+	assert_int_equal(judge(scene), VERDICT_FAIL);
+	assert_null(found(scene, FINDING_RETRANSMISSIONS));
+	port_evidence_path(&scene->m, path, sizeof(path));
+	assert_string_equal(
+		path, "a/rxe0 sent 9841 packets and received 0, b/rxe1 received 0 and sent 0");
+	free(scene);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counters_that_stand_still_say_nothing),
+		cmocka_unit_test(retransmissions_of_ours_make_it_degraded),
+		cmocka_unit_test(a_few_retransmissions_are_told_and_no_more),
+		cmocka_unit_test(soft_roce_resends_without_a_loss_and_that_is_not_degraded),
+		cmocka_unit_test(traffic_of_others_takes_the_force_of_what_counters_say),
+		cmocka_unit_test(what_was_sent_again_is_not_taken_for_traffic_of_others),
+		cmocka_unit_test(each_kind_of_traffic_has_its_own_number_of_packets),
+		cmocka_unit_test(a_starved_tester_takes_the_force_of_retransmissions),
+		cmocka_unit_test(a_sick_link_degrades_whoever_else_uses_it),
+		cmocka_unit_test(what_is_not_known_is_no_evidence),
+		cmocka_unit_test(an_error_keeps_its_verdict_and_tells_where_packets_went),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
