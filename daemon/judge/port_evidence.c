@@ -63,14 +63,15 @@ static double most_sent(const struct measurement *m, bool is_initiator)
 	return completed > 0 ? packets / completed * (double)totals->traffic_operations : 0;
 }
 
-/* Each retransmission may send all again that was under way. */
-static double most_resent(const struct measurement *m, const struct participant *end)
+/* Each retransmission may send all again that was under way, and have it acknowledged once more. */
+static double most_resent(const struct measurement *m)
 {
 	const struct totals *totals = &m->initiator.totals;
 	uint64_t size_bytes =
 		totals->traffic_operations ? totals->traffic_bytes / totals->traffic_operations : 0;
 
-	return (double)value_of(end, COUNTER_RETRANSMISSIONS) *
+	return (double)(value_of(&m->initiator, COUNTER_RETRANSMISSIONS) +
+			value_of(&m->responder, COUNTER_RETRANSMISSIONS)) *
 	       (double)m->assignment.workload.workload.load.outstanding * packets_of(m, size_bytes);
 }
 
@@ -83,7 +84,7 @@ static bool is_shared(const struct measurement *m, const struct participant *end
 		return false;
 	}
 	*ret_ratio = sent / most;
-	return sent > SHARED_RATIO * most + most_resent(m, end);
+	return sent > SHARED_RATIO * most + most_resent(m);
 }
 
 static bool find_shared(struct measurement *m)

@@ -161,6 +161,9 @@ static void what_was_sent_again_is_not_taken_for_traffic_of_others(void **state)
 	set(&scene->m.initiator, COUNTER_SENT_PACKETS, 2 * OPERATIONS * 16 + 200 * 128 * 16);
 	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 200);
 	assert_int_equal(judge(scene), VERDICT_DEGRADED);
+	/* And acknowledged, each of them. */
+	set(&scene->m.responder, COUNTER_SENT_PACKETS, 2 * OPERATIONS * 16 + 200 * 128 * 16);
+	assert_int_equal(judge(scene), VERDICT_DEGRADED);
 	assert_null(found(scene, FINDING_PORT_SHARED));
 	free(scene);
 }

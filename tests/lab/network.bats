@@ -1,0 +1,189 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What a network does to packets, by netem on the veth pair of the machine: what is said of it, and that nothing is said any more once it is over.
+# The lines of a test run in the machine: nothing expands here.
+# shellcheck disable=SC2016
+
+load lab
+
+setup_file() { lab_up; }
+teardown_file() { lab_down; }
+
+# Many packets in little time; and single messages, of which a lost one stops everything until the timer of the queue pair ends. A host
+# that is short of CPU takes the force of what counters say (RDT-0115 likely): the clean run tells whether it is.
+BOTH='
+  scenario stream "$STREAM" "{ warmup: 0s, duration: 4s }" "qp: { local_ack_timeout: 12, retry_cnt: 7 }"
+  scenario rally "$PINGPONG" "{ warmup: 0s, duration: 3s }" "qp: { local_ack_timeout: 12, retry_cnt: 7 }"
+  nodes_up stream.yaml rally.yaml
+  starved() { jq -e "[.measurements[0].findings[] | select(.code == \"RDT-0115\" and .confidence != \"possible\")] | length > 0" "$1" >/dev/null; }
+  # The first finding about the network, and at least likely, unless this host was starved.
+  says() {  # file, code
+    if starved "$1"; then
+      finding "$1" "$2"
+    else
+      holds "$1" "[.measurements[0].findings[] | select(.code != \"RDT-0115\")][0] | .code == \"$2\" and .confidence != \"possible\""
+    fi
+  }
+  # Nothing above possible but what the host itself is short of.
+  clean() {  # file
+    verdict "$1" pass
+    holds "$1" "[.measurements[0].findings[] | select(.code != \"RDT-0115\" and .confidence != \"possible\")] | length == 0"
+  }
+  again() { run_scenario 1 stream again.json; clean again.json; run_scenario 1 rally again.json; clean again.json; }
+'
+
+@test "no fault: counters are read at both ends, agree with what was sent, and nothing is found" {
+  run guest "$BOTH"'
+    again
+    run_scenario 1 stream r.json
+    clean r.json
+    holds r.json ".measurements[0] | .initiator.traffic.traffic_completed as \$n |
+      .initiator.counters.sent_packets >= \$n and .responder.counters.received_packets >= \$n and .initiator.traffic.traffic_bytes == \$n * 4096"
+    holds r.json ".measurements[0].initiator.counters | has(\"icrc_errors\") | not"
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "loss of 0.3 %: degraded, RDT-0128, with the gaps that the other end saw" {
+  run guest "$BOTH"'
+    tc qdisc add dev veth0 root netem loss 0.3%
+    run_scenario 1 stream r.json
+    tc qdisc del dev veth0 root
+    starved r.json || verdict r.json degraded
+    says r.json RDT-0128
+    holds r.json ".measurements[0].responder.counters.out_of_sequence > 0"
+    again
+  '
+  echo "$output"
+  "$LAB" exec --name "$(lab_name)" -- lab-reset
+  [ "$status" -eq 0 ]
+}
+
+@test "loss of 5 %: degraded, RDT-0128, in a stream and in a ping-pong" {
+  run guest "$BOTH"'
+    tc qdisc add dev veth0 root netem loss 5%
+    for name in stream rally; do
+      run_scenario 1 "$name" r.json
+      starved r.json || verdict r.json degraded
+      says r.json RDT-0128
+    done
+    tc qdisc del dev veth0 root
+    again
+  '
+  echo "$output"
+  "$LAB" exec --name "$(lab_name)" -- lab-reset
+  [ "$status" -eq 0 ]
+}
+
+@test "delay of 5 ms: pass, and the latency shows it" {
+  run guest "$BOTH"'
+    tc qdisc add dev veth0 root netem delay 5ms
+    run_scenario 1 rally r.json
+    tc qdisc del dev veth0 root
+    clean r.json
+    # Half of a round trip in which one way is late.
+    holds r.json ".measurements[0].operations[0].latency.min_ns >= 2500000"
+    again
+  '
+  echo "$output"
+  "$LAB" exec --name "$(lab_name)" -- lab-reset
+  [ "$status" -eq 0 ]
+}
+
+@test "corruption of 2 %: degraded, RDT-0128: what a checksum refused was lost" {
+  run guest "$BOTH"'
+    tc qdisc add dev veth0 root netem corrupt 2%
+    run_scenario 1 stream r.json
+    tc qdisc del dev veth0 root
+    starved r.json || verdict r.json degraded
+    says r.json RDT-0128
+    again
+  '
+  echo "$output"
+  "$LAB" exec --name "$(lab_name)" -- lab-reset
+  [ "$status" -eq 0 ]
+}
+
+@test "duplication of 10 %: pass: the other end drops what it has" {
+  run guest "$BOTH"'
+    tc qdisc add dev veth0 root netem duplicate 10%
+    run_scenario 1 stream r.json
+    tc qdisc del dev veth0 root
+    clean r.json
+    holds r.json ".measurements[0].responder.counters.duplicate_requests > 0"
+    again
+  '
+  echo "$output"
+  "$LAB" exec --name "$(lab_name)" -- lab-reset
+  [ "$status" -eq 0 ]
+}
+
+@test "reordering: degraded, RDT-0128, with requests out of sequence" {
+  run guest "$BOTH"'
+    tc qdisc add dev veth0 root netem delay 1ms reorder 95%
+    run_scenario 1 stream r.json
+    tc qdisc del dev veth0 root
+    starved r.json || verdict r.json degraded
+    says r.json RDT-0128
+    holds r.json ".measurements[0].responder.counters.out_of_sequence > 0"
+    again
+  '
+  echo "$output"
+  "$LAB" exec --name "$(lab_name)" -- lab-reset
+  [ "$status" -eq 0 ]
+}
+
+@test "a throttled rate: the expectation is missed, RDT-0113, and nothing else is blamed" {
+  run guest '
+    scenario slow "$STREAM" "{ warmup: 0s, duration: 4s }" "expect: [ bandwidth.mean >= 30Mbps ]"
+    nodes_up slow.yaml
+    tc qdisc add dev veth0 root tbf rate 10mbit burst 32kb latency 500ms
+    run_scenario 1 slow r.json
+    tc qdisc del dev veth0 root
+    holds r.json ".verdict == \"fail\" or .verdict == \"inconclusive\""
+    finding r.json RDT-0113
+  '
+  echo "$output"
+  "$LAB" exec --name "$(lab_name)" -- lab-reset
+  [ "$status" -eq 0 ]
+}
+
+@test "nothing arrives: fail, RDT-0107 first, and the evidence says where packets went" {
+  run guest '
+    scenario long "$STREAM" "{ warmup: 0s, duration: 20s }" "qp: { local_ack_timeout: 12, retry_cnt: 2 }"
+    scenario rally "$PINGPONG" "{ warmup: 0s, iterations: 200 }"
+    nodes_up long.yaml rally.yaml
+    run_begin 1 long r.json
+    run_measuring 1
+    tc qdisc add dev veth0 root netem loss 100%
+    wait "$RUN_PID" || :
+    tc qdisc del dev veth0 root
+    verdict r.json fail
+    holds r.json ".measurements[0].findings[0] | .code == \"RDT-0107\" and (.evidence | test(\"rxe0 sent [0-9]+ packets.*rxe1 received [0-9]+\"))"
+    run_scenario 1 rally again.json
+    verdict again.json pass
+  '
+  echo "$output"
+  "$LAB" exec --name "$(lab_name)" -- lab-reset
+  [ "$status" -eq 0 ]
+}
+
+@test "traffic of others on the port: RDT-0131, and what counters say moves no verdict" {
+  run guest "$BOTH"'
+    ib_write_bw -d rxe1 -x 1 -p 19000 -F -D 12 -s 4096 >/dev/null 2>&1 & server=$!
+    sleep 1
+    ib_write_bw -d rxe0 -x 1 -p 19000 -F -D 12 -s 4096 10.99.0.2 >/dev/null 2>&1 & client=$!
+    sleep 2
+    run_scenario 1 stream r.json
+    wait "$client" || :
+    wait "$server" || :
+    verdict r.json pass
+    finding r.json RDT-0131
+    holds r.json "[.measurements[0].findings[] | select(.code == \"RDT-0128\" and .confidence != \"possible\")] | length == 0"
+    again
+  '
+  echo "$output"
+  "$LAB" exec --name "$(lab_name)" -- lab-reset
+  [ "$status" -eq 0 ]
+}
