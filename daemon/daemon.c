@@ -229,6 +229,9 @@ static void on_reloaded(void *arg, struct config *config, const char *problems)
 		return;
 	}
 	if (config != NULL) {
+		json_array_foreach(lines, i, line) {
+			log_warning("%s", json_string_value(line));
+		}
 		take_config(daemon, config);
 	} else {
 		parts->is_last_reload_ok = false;

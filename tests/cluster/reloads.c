@@ -15,6 +15,7 @@
 #include "cluster/cluster.h"
 #include "parts.h"
 #include "reload.h"
+#include "unit/log-capture.h"
 #include "util/text.h"
 
 #define SECOND_NS 1000000000ull
@@ -108,6 +109,21 @@ static void labels_that_a_reload_gives_this_node_are_planned_with(void **state)
 	reload(cluster, 0, &wait);
 	assert_true(wait.is_ok);
 	cluster_expect_pass(cluster, 0, "labelled");
+	cluster_free(cluster);
+}
+
+static void what_a_good_configuration_is_warned_of_is_logged_at_reload(void **state)
+{
+	struct cluster *cluster = new_pair();
+	struct log_capture capture;
+	struct reload_wait wait;
+
+	cluster_start_all(cluster);
+	log_capture_begin(&capture);
+	reload(cluster, 0, &wait);
+	log_capture_end(&capture);
+	assert_true(wait.is_ok);
+	assert_non_null(strstr(capture.lines, "traffic_class"));
 	cluster_free(cluster);
 }
 
@@ -209,6 +225,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(labels_that_a_reload_gives_a_peer_count_for_the_session_it_has),
 		cmocka_unit_test(labels_that_a_reload_gives_this_node_are_planned_with),
+		cmocka_unit_test(what_a_good_configuration_is_warned_of_is_logged_at_reload),
 		cmocka_unit_test(a_broken_configuration_at_reload_changes_nothing),
 		cmocka_unit_test(
 			a_run_goes_on_with_the_scenario_it_began_with_when_a_reload_removes_it),
