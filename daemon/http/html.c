@@ -4,12 +4,18 @@
 #include <string.h>
 #include <time.h>
 
+#include "util/memory.h"
+#include "util/text.h"
 #include "util/units.h"
 
 void html_add(struct text *out, const char *string)
 {
-	for (; *string; string++) {
-		switch (*string) {
+	size_t size = 4 * strlen(string) + 1;
+	_cleanup_free_ char *shown = memory_new(size);
+
+	text_escape(shown, size, string);
+	for (const char *at = shown; *at; at++) {
+		switch (*at) {
 		case '&':
 			text_add(out, "&amp;");
 			break;
@@ -26,7 +32,7 @@ void html_add(struct text *out, const char *string)
 			text_add(out, "&#39;");
 			break;
 		default:
-			text_add_bytes(out, string, 1);
+			text_add_bytes(out, at, 1);
 			break;
 		}
 	}

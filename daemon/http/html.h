@@ -11,7 +11,7 @@
 #include "util/json.h"
 #include "util/text.h"
 
-/* Text as content or attribute value: &, <, >, quotes escaped. */
+/* Text as content or attribute value: &, <, >, quotes escaped, and what text_escape escapes. */
 void html_add(struct text *out, const char *string);
 /* A string member, "" when it is not there; borrowed. */
 const char *html_word(const json_t *object, const char *key);

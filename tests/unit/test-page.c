@@ -108,7 +108,9 @@ static void the_page_escapes_what_it_shows_and_survives_empty_records(void **sta
 	_cleanup_json_ json_t *status = json_pack("{s:s,s:s,s:{s:b}}", "node", "<script>\"'&",
 						  "state", "running", "config", "is_last_reload_ok",
 						  1);
-	_cleanup_json_ json_t *odd = json_pack("[{s:s,s:s,s:{s:s,s:s}},i,n,{s:i}]", "name", "<b>",
+	_cleanup_json_ json_t *odd = json_pack("[{s:s,s:s,s:{s:s,s:s}},i,n,{s:i}]", "name",
+					       "<b>\xe2\x80\xae"
+					       "abc",
 					       "id", "\"><i>", "last", "verdict", "fail",
 					       "scenario", "<u>", 3, "verdict", 7);
 	struct page content = { .status = json_incref(status) };
@@ -129,6 +131,8 @@ static void the_page_escapes_what_it_shows_and_survives_empty_records(void **sta
 	assert_null(strstr(out.data, "<b>\""));
 	assert_null(strstr(out.data, "<i>"));
 	assert_null(strstr(out.data, "<u>"));
+	assert_null(strstr(out.data, "\xe2\x80\xae")); /* turns the direction of writing */
+	assert_non_null(strstr(out.data, "&lt;b&gt;\\xe2\\x80\\xaeabc"));
 	assert_null(strstr(out.data, "{{"));
 	assert_non_null(strstr(out.data, "&lt;script&gt;&quot;&#39;&amp;"));
 	assert_non_null(strstr(out.data, "FAIL: &lt;u&gt;"));
