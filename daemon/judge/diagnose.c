@@ -356,11 +356,17 @@ static const struct expectation_result *first_with(const struct measurement *mea
 static void find_missed(struct measurement *measurement)
 {
 	size_t count;
+	enum confidence confidence = CONFIDENCE_CERTAIN;
 	const struct expectation_result *result = first_with(measurement, OUTCOME_MISSED, &count);
 	char actual[UNITS_SIZE], limit[UNITS_SIZE], evidence[LIMIT_TEXT], more[40] = "";
 
 	if (!result) {
 		return;
+	}
+	/* A slow tester makes slow numbers; errors are errors all the same. */
+	if (result->expectation.metric != METRIC_ERRORS &&
+	    finding_has(&measurement->findings, FINDING_HOST_STARVED, CONFIDENCE_LIKELY)) {
+		confidence = CONFIDENCE_POSSIBLE;
 	}
 	if (count > 1) {
 		snprintf(more, sizeof(more), "; and %zu more", count - 1);
@@ -368,8 +374,8 @@ static void find_missed(struct measurement *measurement)
 	snprintf(evidence, sizeof(evidence), "actual %s, limit %s, %" PRIu64 " samples",
 		 write_value(result, result->actual, actual),
 		 write_value(result, result->limit, limit), result->samples);
-	finding_add(&measurement->findings, FINDING_EXPECTATION_MISSED, CONFIDENCE_CERTAIN,
-		    evidence, "%s was not met: %s%s", result->expectation.text, actual, more);
+	finding_add(&measurement->findings, FINDING_EXPECTATION_MISSED, confidence, evidence,
+		    "%s was not met: %s%s", result->expectation.text, actual, more);
 }
 
 static void find_too_few(struct measurement *measurement)
@@ -420,10 +426,10 @@ static void find_starved(struct measurement *measurement, const struct participa
 void diagnose_measurement(struct measurement *measurement)
 {
 	diagnose_failure(&measurement->first_error, measurement, &measurement->findings);
-	find_missed(measurement);
-	find_too_few(measurement);
 	find_starved(measurement, &measurement->initiator);
 	find_starved(measurement, &measurement->responder);
+	find_missed(measurement);
+	find_too_few(measurement);
 	port_evidence_find(measurement);
 }
 

@@ -81,19 +81,6 @@ enum verdict judgement_of_failure(const struct failure *failure)
 	}
 }
 
-static bool is_starved(const struct measurement *measurement)
-{
-	for (size_t i = 0; i < measurement->findings.count; i++) {
-		const struct finding *finding = &measurement->findings.items[i];
-
-		if (finding->code == FINDING_HOST_STARVED &&
-		    finding->confidence >= CONFIDENCE_LIKELY) {
-			return true;
-		}
-	}
-	return false;
-}
-
 static enum verdict judge_expectation(const struct expectation_result *result, bool host_is_starved)
 {
 	switch (result->outcome) {
@@ -139,7 +126,8 @@ static enum verdict judge_totals(struct measurement *measurement)
 void judgement_measurement(struct measurement *measurement)
 {
 	enum verdict verdict;
-	bool host_is_starved = is_starved(measurement);
+	bool host_is_starved =
+		finding_has(&measurement->findings, FINDING_HOST_STARVED, CONFIDENCE_LIKELY);
 
 	if (error_is_set(&measurement->first_error.error)) {
 		measurement->verdict = judgement_of_failure(&measurement->first_error);

@@ -109,17 +109,6 @@ static bool find_shared(struct measurement *m)
 	return false;
 }
 
-static bool is_starved(const struct measurement *m)
-{
-	for (size_t i = 0; i < m->findings.count; i++) {
-		if (m->findings.items[i].code == FINDING_HOST_STARVED &&
-		    m->findings.items[i].confidence >= CONFIDENCE_LIKELY) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /*
  * What a driver counts as retransmission although nothing was lost. The timer of soft-RoCE runs on
  * while acknowledgements come, and goes off now and then on a busy queue pair: the other end then
@@ -214,7 +203,8 @@ void port_evidence_find(struct measurement *m)
 {
 	/* What an error left half done is not told apart from what others sent. */
 	bool is_whole = !error_is_set(&m->first_error.error);
-	bool is_doubtful = (is_whole && find_shared(m)) || is_starved(m);
+	bool is_doubtful = (is_whole && find_shared(m)) ||
+			   finding_has(&m->findings, FINDING_HOST_STARVED, CONFIDENCE_LIKELY);
 	enum confidence most = is_doubtful ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;
 
 	if (is_whole) {
@@ -226,17 +216,11 @@ void port_evidence_find(struct measurement *m)
 
 bool port_evidence_is_degraded(const struct measurement *measurement)
 {
-	for (size_t i = 0; i < measurement->findings.count; i++) {
-		const struct finding *finding = &measurement->findings.items[i];
+	const struct findings *findings = &measurement->findings;
 
-		if (finding->confidence >= CONFIDENCE_LIKELY &&
-		    (finding->code == FINDING_RETRANSMISSIONS ||
-		     finding->code == FINDING_ICRC_ERRORS ||
-		     finding->code == FINDING_LINK_ERRORS)) {
-			return true;
-		}
-	}
-	return false;
+	return finding_has(findings, FINDING_RETRANSMISSIONS, CONFIDENCE_LIKELY) ||
+	       finding_has(findings, FINDING_ICRC_ERRORS, CONFIDENCE_LIKELY) ||
+	       finding_has(findings, FINDING_LINK_ERRORS, CONFIDENCE_LIKELY);
 }
 
 void port_evidence_path(const struct measurement *m, char *out, size_t size)

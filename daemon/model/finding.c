@@ -89,6 +89,18 @@ void finding_add(struct findings *findings, enum finding_code code, enum confide
 	text_copy(finding->text, sizeof(finding->text), sentence);
 }
 
+bool finding_has(const struct findings *findings, enum finding_code code,
+		 enum confidence confidence)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		if (findings->items[i].code == code &&
+		    findings->items[i].confidence >= confidence) {
+			return true;
+		}
+	}
+	return false;
+}
+
 json_t *finding_write(const struct findings *findings)
 {
 	json_t *array = json_array();

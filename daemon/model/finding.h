@@ -5,6 +5,7 @@
  * A diagnosis with a stable code (findings.def), a confidence, a sentence, evidence and what to do.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "model/limits.h"
@@ -47,4 +48,7 @@ const struct finding_info *finding_info(enum finding_code code);
 void finding_add(struct findings *findings, enum finding_code code, enum confidence confidence,
 		 const char *evidence, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
+/* Whether this code is there with at least that confidence. */
+bool finding_has(const struct findings *findings, enum finding_code code,
+		 enum confidence confidence);
 json_t *finding_write(const struct findings *findings);

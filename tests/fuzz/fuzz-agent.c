@@ -181,6 +181,7 @@ static void give_finished(struct job *job)
 {
 	struct totals totals;
 
+	fuzz_accept();
 	sample_totals_init(&totals);
 	totals.end = END_STOPPED;
 	job->events->finished(job->arg, job, &totals);

@@ -95,6 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_scenario(config, config->scenarios[i]);
 	}
 	if (config) {
+		fuzz_accept();
 		check_reload(config);
 	}
 	config_unref(config);

@@ -93,6 +93,7 @@ static void check_expectation(const char *word)
 	assert(!expectation_parse(expectation.text, &again));
 	assert(memcmp(&expectation, &again, sizeof(again)) == 0);
 	evaluate(&expectation);
+	fuzz_accept();
 }
 
 /* --- selectors --- */

@@ -134,6 +134,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(strcmp(whole.err.text, pieces.err.text) == 0);
 	if (whole.ret < 0) {
 		fuzz_expect_error(&whole.err);
+	} else if (whole.count > 0) {
+		fuzz_accept();
 	}
 	text_done(&whole.messages);
 	text_done(&pieces.messages);

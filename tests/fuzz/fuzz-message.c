@@ -46,6 +46,7 @@ static void *read_table(const json_t *message, const char *key, const struct sch
 
 	if (json && schema_read(fields, json, object, &err) == 0) {
 		check_table(fields, object, size);
+		fuzz_accept();
 		return object;
 	}
 	if (json) {
@@ -206,6 +207,7 @@ static void check_progress(const json_t *message)
 		fuzz_expect_error(&err);
 		return;
 	}
+	fuzz_accept();
 	written = sample_progress_write(&progress);
 	assert(sample_progress_read(written, &progress, &err) == 0);
 	json_decref(written);
@@ -251,6 +253,7 @@ static void read_end(const json_t *json, struct participant *end)
 			struct totals back;
 			json_t *again;
 
+			fuzz_accept();
 			assert(sample_totals_read(written, &back, &err[0]) == 0);
 			again = sample_totals_write(&back);
 			fuzz_expect_same(written, again);

@@ -225,6 +225,9 @@ static void handle(const struct request *request)
 		}
 	}
 	assert(route);
+	if (response.status < 400) {
+		fuzz_accept();
+	}
 	if (response.status) {
 		response_complete(&response);
 		check_response(&response);

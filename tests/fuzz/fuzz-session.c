@@ -164,6 +164,7 @@ static void on_opened(void *arg, struct session *session)
 	assert(session_is_open(session));
 	assert(text_is_name(session_peer_name(session)));
 	assert(session_peer_inventory(session));
+	fuzz_accept();
 	act_inside(session);
 }
 

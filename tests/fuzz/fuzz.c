@@ -25,6 +25,23 @@ const char *__ubsan_default_options(void)
 	return "halt_on_error=1:abort_on_error=1:print_stacktrace=1";
 }
 
+static bool is_accepted;
+
+void fuzz_accept(void)
+{
+	is_accepted = true;
+}
+
+bool fuzz_is_accepted(void)
+{
+	return is_accepted;
+}
+
+void fuzz_forget(void)
+{
+	is_accepted = false;
+}
+
 char *fuzz_string(const uint8_t *data, size_t size)
 {
 	char *copy = memory_new(size + 1);

@@ -17,6 +17,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* The target took the input as a good one. An input "good-*" that is not taken as such fails
+ * replay.c: it stands no more for what it was written for. */
+void fuzz_accept(void);
+bool fuzz_is_accepted(void); /* the last one */
+void fuzz_forget(void); /* before the next */
+
 /*
  * A copy of exactly these bytes and a NUL: a step beyond it is found. Caller frees. What it holds
  * behind a NUL is lost to those who take a string.

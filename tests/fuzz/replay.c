@@ -17,6 +17,7 @@
 
 /* libFuzzer makes none larger. */
 #define INPUT_MAX_BYTES (1u << 20)
+#define GOOD "good-"
 
 static char now_running[4096]; /* path, for the handler */
 
@@ -29,6 +30,13 @@ static void on_abort(int number)
 	ignored = write(STDERR_FILENO, "\n", 1);
 	(void)ignored;
 	(void)number;
+}
+
+static bool is_good(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return text_starts_with(slash ? slash + 1 : path, GOOD);
 }
 
 static bool run_file(const char *path)
@@ -52,8 +60,15 @@ static bool run_file(const char *path)
 	exact = memory_new(count);
 	memcpy(exact, input, count);
 	text_copy(now_running, sizeof(now_running), path);
+	fuzz_forget();
 	LLVMFuzzerTestOneInput(exact, count);
 	free(exact);
+	if (is_good(path) && !fuzz_is_accepted()) {
+		fprintf(stderr,
+			"replay: %s: is not taken as good any more; write it as it must be now\n",
+			path);
+		return false;
+	}
 	return true;
 }
 

@@ -292,6 +292,35 @@ static void expect_starved(uint64_t cpu_ns, uint64_t switches, uint64_t window_n
 	free(m);
 }
 
+static struct measurement *new_starved(void)
+{
+	struct measurement *m = new_measurement();
+
+	m->initiator.has_totals = true;
+	m->initiator.totals.window_ns = 10000000000;
+	m->initiator.totals.worker_cpu_ns = 5000000000;
+	return m;
+}
+
+static void numbers_of_a_starved_worker_are_doubtful_and_errors_are_not(void **state)
+{
+	struct measurement *m = new_starved();
+
+	add_result(m, "write.latency.p99 <= 5ms", OUTCOME_MISSED, 6e6);
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.count, 2);
+	assert_int_equal(m->findings.items[0].code, FINDING_HOST_STARVED);
+	assert_int_equal(m->findings.items[1].code, FINDING_EXPECTATION_MISSED);
+	assert_int_equal(m->findings.items[1].confidence, CONFIDENCE_POSSIBLE);
+	free(m);
+	m = new_starved();
+	add_result(m, "errors == 0", OUTCOME_MISSED, 3);
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.items[0].code, FINDING_EXPECTATION_MISSED);
+	assert_int_equal(m->findings.items[0].confidence, CONFIDENCE_CERTAIN);
+	free(m);
+}
+
 static void a_starved_worker_is_told_by_its_share_and_switches(void **state)
 {
 	expect_starved(9999000000, 3, 10000000000, -1);
@@ -331,6 +360,7 @@ int main(void)
 		cmocka_unit_test(a_lost_path_is_certain_when_the_responder_was_heard_to_the_end),
 		cmocka_unit_test(a_missed_expectation_is_named_with_its_value),
 		cmocka_unit_test(too_few_samples_are_told_unless_an_error_is_the_reason),
+		cmocka_unit_test(numbers_of_a_starved_worker_are_doubtful_and_errors_are_not),
 		cmocka_unit_test(a_starved_worker_is_told_by_its_share_and_switches),
 		cmocka_unit_test(a_good_measurement_has_no_finding),
 	};
