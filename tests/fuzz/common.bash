@@ -34,9 +34,10 @@ number() {  # what value
   echo "$2"
 }
 
-# Runs a libFuzzer program at low priority with the bounds that hold for all of them.
+# Runs a libFuzzer program at low priority with the bounds that hold for all of them; FUZZ_OPTIONS may change them.
 fuzzer() {  # build target arguments..
   local build=$1 target=$2; shift 2
+  # shellcheck disable=SC2086 # several words
   nice -n 19 "$build/tests/fuzz/fuzz-$target" -rss_limit_mb=1024 -timeout=25 -print_final_stats=1 \
-    -dict="$build/tests/fuzz/$target.dict" "$@"
+    -dict="$build/tests/fuzz/$target.dict" ${FUZZ_OPTIONS:-} "$@"
 }

@@ -240,29 +240,47 @@ static void check_histogram(const struct histogram *histogram)
 	assert(memcmp(moved, histogram, sizeof(*moved)) == 0 && copy->count == 0);
 }
 
-/* What was read of an end goes into the measurement, right or not, as run/side does it. */
+static void check_counters(const struct counters *counters)
+{
+	struct counters growth;
+
+	counter_growth(counters, counters, &growth);
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		assert(!counter_grew(&growth, (enum counter)i));
+		assert((growth.values[i].state == COUNTER_READ) ==
+		       (counters->values[i].state == COUNTER_READ));
+	}
+}
+
+/* Totals that were let in: written and read again they are the same. */
+static void check_totals(const struct totals *totals)
+{
+	_cleanup_json_ json_t *written = sample_totals_write(totals);
+	_cleanup_json_ json_t *again = NULL;
+	struct error err = ERROR_INIT;
+	struct totals back;
+
+	assert(sample_totals_read(written, &back, &err) == 0);
+	again = sample_totals_write(&back);
+	sample_totals_done(&back);
+	fuzz_expect_same(written, again);
+	check_counters(&totals->counters);
+	for (size_t i = 0; i < totals->class_count; i++) {
+		check_histogram(&totals->classes[i].latency);
+	}
+}
+
+/* What was read of an end goes into the measurement, whole or not. */
 static void read_end(const json_t *json, struct participant *end)
 {
+	const json_t *totals = json_object_get(json, "totals");
 	struct error err[3] = { ERROR_INIT };
 
-	if (json_object_get(json, "totals")) {
+	if (totals) {
 		end->has_totals = true;
-		if (sample_totals_read(json_object_get(json, "totals"), &end->totals, &err[0]) ==
-		    0) {
-			json_t *written = sample_totals_write(&end->totals);
-			struct totals back;
-			json_t *again;
-
+		if (sample_totals_read(totals, &end->totals, &err[0]) == 0) {
 			fuzz_accept();
-			assert(sample_totals_read(written, &back, &err[0]) == 0);
-			again = sample_totals_write(&back);
-			fuzz_expect_same(written, again);
-			sample_totals_done(&back);
-			json_decref(written);
-			json_decref(again);
-			for (size_t i = 0; i < end->totals.class_count; i++) {
-				check_histogram(&end->totals.classes[i].latency);
-			}
+			check_totals(&end->totals);
 		}
 	}
 	if (json_object_get(json, "failure")) {
