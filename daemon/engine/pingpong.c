@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine/rally.h"
 #include "util/memory.h"
@@ -60,6 +59,23 @@ static void fill_class(struct pingpong *pingpong, size_t class_index)
 		class->mark = buffer + size_bytes - 1;
 		class->seen = buffer + flow->resources->layout.half_bytes + size_bytes - 1;
 	}
+	class->latency = &flow->window.interval[class_index];
+}
+
+/* The order of all operations: round and round the same deck. */
+static void deal(struct pingpong *pingpong)
+{
+	const struct flow *flow = pingpong->flow;
+	size_t length = operation_deck_length(flow->classes, flow->class_count, 1, 1, DECK_LEAST);
+	_cleanup_free_ uint16_t *deck = memory_new_array(length, sizeof(*deck));
+
+	operation_deck(flow->classes, flow->class_count, 1, flow->assignment->seed, deck, length);
+	pingpong->deck = memory_new_array(length, sizeof(struct pingpong_class *));
+	for (size_t i = 0; i < length; i++) {
+		pingpong->deck[i] = &pingpong->classes[deck[i]];
+	}
+	pingpong->deck_end = pingpong->deck + length;
+	pingpong->card = pingpong->deck;
 }
 
 static int pingpong_prepare(struct flow *flow, struct error *err)
@@ -75,20 +91,15 @@ static int pingpong_prepare(struct flow *flow, struct error *err)
 	pingpong->qp = flow->resources->qps[0];
 	pingpong->send_cq = flow->resources->send_cq;
 	pingpong->recv_cq = flow->resources->recv_cq;
-	pingpong->deck_length =
-		operation_deck_length(flow->classes, flow->class_count, 1, 1, DECK_LEAST);
-	pingpong->deck = memory_new_array(pingpong->deck_length, sizeof(*pingpong->deck));
-	operation_deck(flow->classes, flow->class_count, 1, flow->assignment->seed, pingpong->deck,
-		       pingpong->deck_length);
 	for (size_t i = 0; i < flow->class_count; i++) {
 		fill_class(pingpong, i);
 	}
-	pingpong->current = &pingpong->classes[pingpong->deck[0]];
+	deal(pingpong);
 	flow->burst = flow->is_answering ? rally_answer : rally_initiate;
 	if (flow->is_answering) {
 		/* Here, and not at the start: the other end may begin first. */
 		rally_skip_reads(pingpong);
-		rally_forget(pingpong->current, pingpong->iteration);
+		rally_forget(*pingpong->card, pingpong->iteration);
 		pingpong->wants_arrival = true;
 	}
 	return 0;
@@ -110,23 +121,31 @@ static void pingpong_begin(struct flow *flow, uint64_t iterations)
 	struct pingpong *pingpong = flow->own;
 
 	/* The place in the deck stays: the other end is there, too. */
-	pingpong->limit = iterations > 0 ? pingpong->done + iterations : UINT64_MAX;
+	pingpong->limit = iterations > 0 ? pingpong->iteration + iterations : UINT64_MAX;
+}
+
+static void mark(const struct flow *flow, uint64_t *posted, uint64_t *completed)
+{
+	const struct pingpong *pingpong = flow->own;
+
+	for (size_t i = 0; i < flow->class_count; i++) {
+		posted[i] = pingpong->classes[i].posted;
+		completed[i] = pingpong->classes[i].completed;
+	}
 }
 
 static void pingpong_mark_open(struct flow *flow)
 {
 	struct pingpong *pingpong = flow->own;
 
-	memcpy(pingpong->open_posted, pingpong->posted, sizeof(pingpong->posted));
-	memcpy(pingpong->open_completed, pingpong->completed, sizeof(pingpong->completed));
+	mark(flow, pingpong->open_posted, pingpong->open_completed);
 }
 
 static void pingpong_mark_close(struct flow *flow)
 {
 	struct pingpong *pingpong = flow->own;
 
-	memcpy(pingpong->close_posted, pingpong->posted, sizeof(pingpong->posted));
-	memcpy(pingpong->close_completed, pingpong->completed, sizeof(pingpong->completed));
+	mark(flow, pingpong->close_posted, pingpong->close_completed);
 }
 
 static void pingpong_close(struct flow *flow, uint64_t now_ticks)
@@ -142,8 +161,10 @@ static void pingpong_counts(const struct flow *flow, struct window_counts *ret)
 {
 	const struct pingpong *pingpong = flow->own;
 
-	ret->operations = pingpong->done;
-	ret->bytes = pingpong->bytes;
+	for (size_t i = 0; i < flow->class_count; i++) {
+		ret->operations += pingpong->classes[i].completed;
+		ret->bytes += pingpong->classes[i].completed * flow->classes[i].size_bytes;
+	}
 }
 
 static bool pingpong_is_waiting(const struct flow *flow)
@@ -162,8 +183,8 @@ static void pingpong_describe(const struct flow *flow, char *text, size_t size_b
 
 	snprintf(text, size_bytes,
 		 "iteration %llu, a %s of %s on queue pair 0x%x to 0x%llx, lacks %s",
-		 (unsigned long long)pingpong->iteration, operation_names[pingpong->current->kind],
-		 units_format_size(pingpong->current->sge.length, size), pingpong->qp->qp_num,
+		 (unsigned long long)pingpong->iteration, operation_names[(*pingpong->card)->kind],
+		 units_format_size((*pingpong->card)->sge.length, size), pingpong->qp->qp_num,
 		 (unsigned long long)flow->remote->qps[0].qp_num, missing);
 }
 

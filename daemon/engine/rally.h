@@ -20,6 +20,9 @@ struct pingpong_class {
 	unsigned half_shift; /* 1: a sample is half of what was measured */
 	volatile uint8_t *mark; /* write: last byte of what goes out */
 	volatile uint8_t *seen; /* write: last byte of what comes in */
+	struct histogram *latency; /* of the running interval */
+	uint64_t posted; /* since traffic began */
+	uint64_t completed;
 };
 
 struct pingpong {
@@ -27,22 +30,17 @@ struct pingpong {
 	struct ibv_qp *qp;
 	struct ibv_cq *send_cq;
 	struct ibv_cq *recv_cq;
-	uint16_t *deck;
-	size_t deck_length;
-	size_t deck_place; /* of `iteration` */
+	struct pingpong_class **deck;
+	struct pingpong_class **deck_end;
+	struct pingpong_class **card; /* of `iteration` */
 	uint64_t iteration; /* the one to post next, or under way */
-	uint64_t done;
-	uint64_t limit; /* of done */
-	uint64_t bytes;
+	uint64_t limit; /* of iteration */
 	uint64_t stamp; /* of the post under way */
-	struct pingpong_class *current; /* of `iteration` */
 	bool is_under_way;
 	bool wants_completion;
 	bool wants_arrival;
 	bool has_opened;
 	struct pingpong_class classes[LIMIT_CLASSES];
-	uint64_t completed[LIMIT_CLASSES];
-	uint64_t posted[LIMIT_CLASSES];
 	uint64_t open_completed[LIMIT_CLASSES], open_posted[LIMIT_CLASSES];
 	uint64_t close_completed[LIMIT_CLASSES], close_posted[LIMIT_CLASSES];
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "util/clock.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -168,46 +167,11 @@ void clock_info(struct clock_info *ret)
 	};
 }
 
-/* Whether `word` stands alone in the line. */
-static bool has_word(const char *line, const char *word)
-{
-	size_t length = strlen(word);
-
-	for (const char *at = line; (at = strstr(at, word)); at += length) {
-		bool begins = at == line || isspace((unsigned char)at[-1]);
-
-		if (begins && (at[length] == '\0' || isspace((unsigned char)at[length]))) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /*
- * What the first processor says stands for all: the kernel itself refuses its TSC clocksource
- * otherwise.
+ * The kernel keeps CLOCK_MONOTONIC itself by this counter only while it runs at one rate on all
+ * processors, asleep or not: what is good enough for that is good enough here. The flags of
+ * /proc/cpuinfo say less: under hypervisors the invariant one is often hidden.
  */
-static bool is_tsc_invariant(void)
-{
-	_cleanup_free_ char *line = NULL;
-	size_t size = 0;
-	bool is_invariant = false;
-	FILE *file = fopen("/proc/cpuinfo", "re");
-
-	if (!file) {
-		return false;
-	}
-	while (getline(&line, &size, file) >= 0) {
-		if (strncmp(line, "flags", 5) == 0) {
-			is_invariant = has_word(line, "constant_tsc") &&
-				       has_word(line, "nonstop_tsc");
-			break;
-		}
-	}
-	fclose(file);
-	return is_invariant;
-}
-
 static bool is_kernel_on_tsc(void)
 {
 	char word[32] = "";
@@ -280,7 +244,7 @@ void clock_init(void)
 	if (state.is_ready) {
 		return;
 	}
-	if (HAS_TSC && is_kernel_on_tsc() && is_tsc_invariant() && calibrate_tsc(&scale)) {
+	if (HAS_TSC && is_kernel_on_tsc() && calibrate_tsc(&scale)) {
 		state.scale = scale;
 		state.ticks_per_s = ticks_per_s_of(&scale);
 		state.is_tsc = true;

@@ -22,7 +22,7 @@ int64_t clock_real_ns(void);
 uint64_t clock_thread_cpu_ns(void);
 
 /*
- * The counter: TSC if invariant and the kernel's clocksource is tsc, else CLOCK_MONOTONIC ns. No
+ * The counter: TSC where the kernel's clocksource is tsc, else CLOCK_MONOTONIC ns. No
  * system call.
  */
 uint64_t clock_ticks(void);

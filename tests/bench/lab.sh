@@ -3,7 +3,8 @@
 #
 # Is rdmatestd as good as perftest on real verbs? One boot of the lab, rxe0 against rxe1, both polling, each end with a CPU of its own: PAIRS pairs for every test of TESTS,
 # after one that is discarded. A pair is two runs of each program in the order A B B A (the next pair B A A B), so that a machine that grows slower or faster meanwhile favours
-# neither; what counts of a program is the geometric mean of its two. The scenarios are in lab.yaml. For each test:
+# neither; what counts of a program is the geometric mean of its two. Each virtual CPU stays on one of this machine, and the daemons are started anew before every pair:
+# where a program lies in memory makes some percent under an interpreting QEMU, and perftest draws its place at each run. The scenarios are in lab.yaml. For each test:
 #
 #   the median of the ratios rdmatestd/perftest and its 90 % bootstrap interval (ratio.c) against the limit
 #   packets that rxe0 sent per operation, of both programs (hw_counters/sent_pkts, median of all runs): they must be the same
@@ -12,7 +13,7 @@
 # programs alike; how often is told.
 #
 # usage: tests/bench/lab.sh [PAIRS [TEST..]]      environment: BUILD (build)
-# Exit status 0: all limits kept; 1: not; 2: cannot be measured. 25 pairs take about 20 minutes, which nothing else should share.
+# Exit status 0: all limits kept; 1: not; 2: cannot be measured. 25 pairs take about 25 minutes, which nothing else should share.
 # shellcheck source-path=SCRIPTDIR
 set -euo pipefail
 export LC_ALL=C.UTF-8
@@ -38,7 +39,7 @@ outside() {
   done
   BUILD=$(cd "${BUILD:-$TOP/build}" 2>/dev/null && pwd) || die "there is no build directory; ./dev build makes it"
   [[ -x $BUILD/rdmatestd && -x $BUILD/tests/bench/bench-ratio ]] || die "$BUILD has no rdmatestd or bench-ratio; ./dev build makes them"
-  exec "$TOP/tests/lab/rdma-lab" run -t 7200 --project "$TOP" -e BUILD="$BUILD" -- "$BENCH/lab.sh" --inside "$@"
+  exec "$TOP/tests/lab/rdma-lab" run --pin -t 7200 --project "$TOP" -e BUILD="$BUILD" -- "$BENCH/lab.sh" --inside "$@"
 }
 
 # ---------------------------------------------------------------- in the lab
@@ -91,7 +92,7 @@ rdmatestd() {  # scenario
 
 # An end that moves between CPUs has its packets overtake each other in the kernel, and two that poll on one CPU wait for each other: each
 # end, of both programs, has its own.
-daemons_up() {
+daemons_write() {
   local n
   PROGRAMS=$BUILD
   BUILD=$WORK/bin
@@ -100,11 +101,15 @@ daemons_up() {
   # shellcheck disable=SC2016 # the script expands them
   printf '#!/bin/sh\nexec taskset -c "$ON_CPU" "%s" "$@"\n' "$PROGRAMS/rdmatestd" >"$BUILD/rdmatestd"
   chmod +x "$BUILD/rdmatestd"
-  for n in 1 2; do
-    node_write "$n" "$BENCH/lab.yaml"
-    ON_CPU=$((n - 1)) node_start "$n"
-  done
+  for n in 1 2; do node_write "$n" "$BENCH/lab.yaml"; done
+}
+
+daemons_anew() {
+  local n
+  nodes_down || die "the daemons did not end well"
+  for n in 1 2; do ON_CPU=$((n - 1)) node_start "$n"; done
   for n in 1 2; do node_ready "$n" || die "the daemons do not start"; done
+  for n in 1 2; do node_meets "$n" devices || die "the daemons do not meet"; done
 }
 
 one() {  # A or B, test, perftest words..
@@ -149,14 +154,16 @@ inside() {
   # shellcheck source=../lab/nodes.bash
   . "$TOP/tests/lab/nodes.bash"
   nodes_of_the_lab
-  daemons_up
+  daemons_write
   for row in "${TESTS[@]}"; do
     IFS='|' read -r name ITERATIONS words better limit unit <<<"$row"
     [[ $# == 0 || " $* " == *" $name "* ]] || continue
     read -ra program <<<"$words"
+    daemons_anew
     one A "$name" "${program[@]}"; one B "$name" "${program[@]}" # discarded: the neighbours are known from here on
     rm "$WORK/$name".*
     for ((pair = 0; pair < PAIRS; pair++)); do
+      daemons_anew
       if ((pair % 2)); then order="B A A B"; else order="A B B A"; fi
       for which in $order; do one "$which" "$name" "${program[@]}"; done
     done
