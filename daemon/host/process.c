@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "host/sandbox.h"
 #include "util/memory.h"
 
 #define STATUS_BYTES 8192
@@ -43,5 +44,7 @@ void process_memlock(const char *root, struct process_memlock *ret)
 	}
 	status[count] = '\0';
 	ret->pinned_bytes = number_of(status, "\nVmPin:", 10) * 1024;
-	ret->is_exempt = number_of(status, "\nCapEff:", 16) >> CAP_IPC_LOCK & 1;
+	/* The kernel asks for the capability in its first user namespace. */
+	ret->is_exempt = (number_of(status, "\nCapEff:", 16) >> CAP_IPC_LOCK & 1) &&
+			 !sandbox_is_in_user_namespace(root);
 }

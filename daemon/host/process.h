@@ -11,6 +11,6 @@
 struct process_memlock {
 	uint64_t limit_bytes; /* RLIMIT_MEMLOCK, the soft one, which counts; UINT64_MAX = none */
 	uint64_t pinned_bytes; /* by devices so far (VmPin); 0 when unknown */
-	bool is_exempt; /* CAP_IPC_LOCK: the limit does not apply */
+	bool is_exempt; /* CAP_IPC_LOCK on the host: the limit does not apply */
 };
 void process_memlock(const char *root, struct process_memlock *ret);

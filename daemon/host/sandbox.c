@@ -27,6 +27,11 @@ static bool is_other_namespace(const char *root, const char *kind, const char *f
 	       strcmp(link, first) != 0;
 }
 
+bool sandbox_is_in_user_namespace(const char *root)
+{
+	return is_other_namespace(root, "user", FIRST_USER_NAMESPACE);
+}
+
 static void find_container(const char *root, char *ret, size_t size)
 {
 	static const struct {
@@ -92,7 +97,7 @@ int sandbox_read(const char *root, struct sandbox *ret)
 	}
 	ret->capabilities = number_of(status.data, "CapEff:", 16, 0);
 	ret->seccomp = (int)number_of(status.data, "Seccomp:", 10, UINT64_MAX);
-	ret->is_in_user_namespace = is_other_namespace(root, "user", FIRST_USER_NAMESPACE);
+	ret->is_in_user_namespace = sandbox_is_in_user_namespace(root);
 	ret->is_in_pid_namespace = is_other_namespace(root, "pid", FIRST_PID_NAMESPACE);
 	ret->is_dev_private = is_dev_private(root);
 	find_container(root, ret->container, sizeof(ret->container));

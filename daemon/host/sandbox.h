@@ -20,6 +20,9 @@ struct sandbox {
 	char container[32]; /* who made the container: "docker", "systemd-nspawn"; "" = none seen */
 };
 
+/* Whether this process is in another user namespace than the kernel's first; false when that cannot
+ * be read. */
+bool sandbox_is_in_user_namespace(const char *root);
 /* Of this process. 0, or -errno when /proc/self/status cannot be read. */
 int sandbox_read(const char *root, struct sandbox *ret);
 /* Whether a process ("self" or a number) has a capability. 0 and *ret, or -errno. */

@@ -35,6 +35,10 @@ static void pinned_memory_and_the_capability_are_read_from_the_status(void **sta
 	process_memlock(tree.root, &memlock);
 	assert_int_equal(memlock.pinned_bytes, 128 * 1024);
 	assert_true(memlock.is_exempt);
+	tree_link(&tree, "/proc/self/ns/user", "user:[4026532178]");
+	process_memlock(tree.root, &memlock);
+	assert_false(memlock.is_exempt);
+	tree_remove(&tree, "/proc/self/ns/user");
 	tree_write(&tree, "/proc/self/status", "Name:\tVmPin: 3\nCapEff:\tffffffffffffbfff\n");
 	process_memlock(tree.root, &memlock);
 	assert_int_equal(memlock.pinned_bytes, 0);
