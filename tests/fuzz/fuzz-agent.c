@@ -9,6 +9,7 @@
  *   !t MS  time passes             !j  each job goes one step on   !f  the next step fails
  *   !w     the way breaks, and     !q  the daemon stops            !l SELECTOR  accept_from
  *          another one comes       !d  rxe0 port 1 down or up      !k  InfiniBand or Ethernet there
+ *                                                                  !n  small limits
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -320,6 +321,7 @@ static void set_limits(const char *selector)
 
 static void act(const char *what)
 {
+	struct limit_settings *limits = &scene.settings->limits;
 	struct port *port = &scene.inventory->ports[0];
 
 	switch (what[0]) {
@@ -341,6 +343,13 @@ static void act(const char *what)
 		break;
 	case 'l':
 		set_limits(what + 1);
+		break;
+	case 'n':
+		limits->max_qps = 4;
+		limits->max_pinned_bytes = 1 << 20;
+		limits->max_concurrent_jobs = 1;
+		limits->max_duration_ns = 1000 * MS;
+		agent_configure(scene.agent, limits);
 		break;
 	case 'd':
 		port->state = port->state == PORT_STATE_ACTIVE ? PORT_STATE_DOWN

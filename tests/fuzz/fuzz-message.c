@@ -184,6 +184,7 @@ static void check_assignment(const json_t *message)
 	if (!assignment) {
 		return;
 	}
+	assert(workload_timeout_ns(&assignment->workload) > 0);
 	if (assignment_check(assignment, &err) < 0) {
 		fuzz_expect_error(&err);
 	}
@@ -242,8 +243,18 @@ static void check_histogram(const struct histogram *histogram)
 
 static void check_counters(const struct counters *counters)
 {
+	struct counters nothing = { 0 };
+	struct counters much;
 	struct counters growth;
 
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		much.values[i] = (struct counter_value){ COUNTER_READ, UINT64_MAX };
+	}
+	counter_growth(&nothing, counters, &growth);
+	counter_growth(&much, counters, &growth);
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		assert(!counter_grew(&growth, (enum counter)i));
+	}
 	counter_growth(counters, counters, &growth);
 	for (int i = 0; i < COUNTER_COUNT; i++) {
 		assert(!counter_grew(&growth, (enum counter)i));

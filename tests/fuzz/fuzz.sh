@@ -19,6 +19,11 @@ while (($#)); do
 done
 ((${#NAMES[@]})) || mapfile -t NAMES < <(targets)
 
+# By libFuzzer's exit status.
+word_for() {  # status
+  case $1 in 0) echo clean ;; 70) echo 'TOO SLOW' ;; 71) echo 'TOO LARGE' ;; 72) echo interrupted ;; *) echo FOUND ;; esac
+}
+
 one_target() {  # target; 0 when it ran clean
   local target=$1 log=$BUILD/findings/$1.log before=$SECONDS rc=0 finding
   local folders=("$BUILD/corpus/$target" "$FUZZ/corpus/$target")
@@ -28,7 +33,7 @@ one_target() {  # target; 0 when it ran clean
     >"$log" 2>&1 </dev/null || rc=$?
   printf '%-10s %6d s %10s runs %6s edges  %s\n' "$target" $((SECONDS - before)) \
     "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)" \
-    "$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)" "$( ((rc)) && echo FOUND || echo clean)"
+    "$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)" "$(word_for "$rc")"
   ((rc == 0)) && return
   grep -vE '^(INFO|#[0-9]|stat::|Dictionary|	NEW_FUNC)' "$log" | head -n 60
   finding=$(sed -n 's/^artifact_prefix=.*Test unit written to //p' "$log" | tail -n 1)
