@@ -17,7 +17,9 @@
 
 #include "config/config.h"
 #include "control/session.h"
+#include "control/tls.h"
 #include "daemon.h"
+#include "model/topology.h"
 #include "run/doctor.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -96,6 +98,12 @@ static int parse_arguments(int argc, char **argv, struct arguments *arguments)
 		fprintf(stderr, "rdmatestd: unexpected argument \"%s\"\n%s", argv[optind], usage);
 		return 2;
 	}
+	if (arguments->is_check + arguments->is_doctor + arguments->is_print_fields > 1) {
+		fprintf(stderr,
+			"rdmatestd: --check, --doctor and --print-fields are done one at a time\n%s",
+			usage);
+		return 2;
+	}
 	if (arguments->is_json && !arguments->is_doctor) {
 		fprintf(stderr, "rdmatestd: --json goes with --doctor\n%s", usage);
 		return 2;
@@ -120,6 +128,45 @@ static int print_fields(void)
 	return EXIT_SUCCESS;
 }
 
+/*
+ * The key as the daemon would read it. A user who may not read it learns nothing of it, and is told
+ * so: that is no error of the configuration.
+ */
+static bool check_key(const struct config *config)
+{
+	struct error err = ERROR_INIT;
+	struct tls_key key;
+	int r;
+
+	if (config->daemon.key_file[0] == '\0') {
+		return true;
+	}
+	r = tls_key_read(config->daemon.key_file, &key, &err);
+	explicit_bzero(&key, sizeof(key));
+	if (r == -EACCES && geteuid() != 0) {
+		fprintf(stderr,
+			"%s: warning: daemon.key_file: not checked: this user may not read %s\n",
+			config->path, config->daemon.key_file);
+		return true;
+	}
+	if (r < 0) {
+		fprintf(stderr, "%s: error: daemon.key_file: %s\n", config->path, err.text);
+	}
+	return r == 0;
+}
+
+static void print_refusal(unsigned errors, const char *problems, bool is_check)
+{
+	fprintf(stderr, "%u error%s; ", errors, errors == 1 ? "" : "s");
+	if (is_check && geteuid() != 0 && strstr(problems, "Permission denied")) {
+		fputs("this user may not read all of it: check it as root, or as the user that the daemon runs as\n",
+		      stderr);
+	} else {
+		fprintf(stderr, "the daemon %s this configuration\n",
+			is_check ? "would refuse" : "refuses");
+	}
+}
+
 /* Prints all problems; NULL when there are errors. */
 static struct config *load(const char *path, bool is_check)
 {
@@ -136,8 +183,10 @@ static struct config *load(const char *path, bool is_check)
 		fputs(out.data, stderr);
 	}
 	if (config == NULL) {
-		fprintf(stderr, "%u error%s; the daemon %s this configuration\n", problems.errors,
-			problems.errors == 1 ? "" : "s", is_check ? "would refuse" : "refuses");
+		print_refusal(problems.errors, out.length > 0 ? out.data : "", is_check);
+	} else if (is_check && !check_key(config)) {
+		print_refusal(1, "", true);
+		config_unref(take(config));
 	} else if (is_check) {
 		printf("%s: good: %zu scenario%s, %zu peer%s, %zu file%s\n", path,
 		       config->scenario_count, config->scenario_count == 1 ? "" : "s",
@@ -201,6 +250,26 @@ static void inherit_sockets(struct daemon_options *options)
 	free(names);
 }
 
+/* Of a socket that systemd holds, the configuration says nothing: whoever wrote it there is told.
+ */
+static void tell_unused_addresses(const struct daemon_options *options)
+{
+	const struct daemon_settings *settings = &options->config->daemon;
+
+	if (options->http_fd >= 0 && strcmp(settings->http_listen, TOPOLOGY_HTTP_LISTEN) != 0) {
+		log_warning(
+			"daemon.http.listen \"%s\" is not used: systemd listens instead; set ListenStream= with "
+			"systemctl edit rdmatestd-http.socket, or disable that unit",
+			settings->http_listen);
+	}
+	if (options->admin_fd >= 0 && strcmp(settings->admin_socket, TOPOLOGY_ADMIN_SOCKET) != 0) {
+		log_warning(
+			"daemon.admin_socket \"%s\" is not used: systemd listens instead; set ListenStream= with "
+			"systemctl edit rdmatestd-admin.socket, or disable that unit",
+			settings->admin_socket);
+	}
+}
+
 static int add_signals(struct program *program)
 {
 	sigset_t mask;
@@ -244,6 +313,7 @@ static int serve(struct config *config)
 	}
 	options.event = program.event;
 	inherit_sockets(&options);
+	tell_unused_addresses(&options);
 	r = daemon_new(&program.daemon, &options, &err);
 	if (r < 0) {
 		log_error("%s", err.text);

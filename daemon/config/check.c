@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config/check_scenario.h"
+#include "config/check_self.h"
 #include "config/place.h"
 #include "util/memory.h"
 #include "util/net.h"
@@ -276,6 +277,7 @@ void check_all(struct reader *reader, const char *host_name)
 
 	check_daemon(reader, host_name);
 	check_peers(reader);
+	check_self(reader);
 	check_scenario_names(reader);
 	check_scenario_all(reader);
 	if (config->peer_count == 0 && config->scenario_count > 0) {

@@ -8,6 +8,10 @@
 #include "model/labels.h"
 #include "model/limits.h"
 
+/* Defaults of daemon.http.listen and daemon.admin_socket. */
+#define TOPOLOGY_HTTP_LISTEN "127.0.0.1:9879"
+#define TOPOLOGY_ADMIN_SOCKET "/run/rdmatestd/admin.sock"
+
 struct peer_settings {
 	char name[LIMIT_NAME];
 	char address[264]; /* host[:port] of its control listener */
