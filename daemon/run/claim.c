@@ -161,11 +161,90 @@ static int check_interval_count(const struct claim *claim, struct error *err)
 	return 0;
 }
 
+/* No port carries more (10 Tb/s), nor does the memory of a host behind it. */
+#define MOST_BITS_PER_NS 10000u
+/* What is calibrated afresh, or seen by two clocks, differs by less than a hundredth and this. */
+#define SLACK_NS 20000000ull
+
+static uint64_t with_slack(uint64_t ns)
+{
+	return ns + ns / 100 + SLACK_NS;
+}
+
+static int check_window(const struct claim *claim, struct error *err)
+{
+	const struct totals *totals = claim->totals;
+	uint64_t duration_ns = claim->workload->run.duration_ns;
+	uint64_t timeout_ns = workload_timeout_ns(claim->workload);
+	uint64_t most_ns =
+		(timeout_ns < LIMIT_RUN_DURATION_NS ? timeout_ns : LIMIT_RUN_DURATION_NS) +
+		WORKLOAD_GRACE_NS;
+
+	if (claim->role == ROLE_INITIATOR && totals->end == END_DURATION &&
+	    with_slack(totals->window_ns) < duration_ns) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "it ended by duration after %" PRIu64
+				 " ns, the assignment has run.duration %" PRIu64 " ns",
+				 totals->window_ns, duration_ns);
+	}
+	if (totals->window_ns > with_slack(most_ns)) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "its window is of %" PRIu64 " ns, and must be over after %" PRIu64
+				 " ns",
+				 totals->window_ns, most_ns);
+	}
+	if ((unsigned __int128)totals->bytes * 8 >
+	    (unsigned __int128)with_slack(totals->window_ns) * MOST_BITS_PER_NS) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "it has %" PRIu64 " bytes in a window of %" PRIu64
+				 " ns, more than the %u Tb/s that any port carries",
+				 totals->bytes, totals->window_ns, MOST_BITS_PER_NS / 1000);
+	}
+	if (totals->worker_cpu_ns > with_slack(totals->window_ns)) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "its one worker had %" PRIu64 " ns of CPU in a window of %" PRIu64
+				 " ns",
+				 totals->worker_cpu_ns, totals->window_ns);
+	}
+	return 0;
+}
+
+/* One interval by itself. */
+static int check_interval(const struct claim *claim, size_t index, struct error *err)
+{
+	const struct sample *sample = &claim->totals->intervals[index];
+
+	if (sample->end_ns < sample->start_ns ||
+	    sample->end_ns > with_slack(claim->totals->window_ns)) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "intervals[%zu] is from %" PRIu64 " to %" PRIu64
+				 " ns of a window of %" PRIu64 " ns",
+				 index, sample->start_ns, sample->end_ns, claim->totals->window_ns);
+	}
+	if (sample->latency_count > sample->operations) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "intervals[%zu] has %" PRIu64 " latencies of %" PRIu64
+				 " operations completed",
+				 index, sample->latency_count, sample->operations);
+	}
+	if (sample->latency_count > 0 && (sample->latency_min_ns > sample->latency_p50_ns ||
+					  sample->latency_p50_ns > sample->latency_p99_ns ||
+					  sample->latency_p99_ns > sample->latency_max_ns)) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "intervals[%zu] has latencies out of order: min %" PRIu64
+				 ", p50 %" PRIu64 ", p99 %" PRIu64 ", max %" PRIu64 " ns",
+				 index, sample->latency_min_ns, sample->latency_p50_ns,
+				 sample->latency_p99_ns, sample->latency_max_ns);
+	}
+	return 0;
+}
+
 static int check_intervals(const struct claim *claim, struct error *err)
 {
 	const struct totals *totals = claim->totals;
 	unsigned __int128 operations = 0;
 	unsigned __int128 bytes = 0;
+	unsigned __int128 errors = 0;
 	uint64_t end_ns = 0;
 	int r;
 
@@ -175,6 +254,9 @@ static int check_intervals(const struct claim *claim, struct error *err)
 	for (size_t i = 0; i < totals->interval_count; i++) {
 		const struct sample *sample = &totals->intervals[i];
 
+		if ((r = check_interval(claim, i, err)) < 0) {
+			return r;
+		}
 		if (sample->start_ns < end_ns) {
 			return error_set(err, -EPROTO, ERROR_PEER,
 					 "intervals[%zu] begins before the one before it ends", i);
@@ -182,6 +264,10 @@ static int check_intervals(const struct claim *claim, struct error *err)
 		end_ns = sample->end_ns;
 		operations += sample->operations;
 		bytes += sample->bytes;
+		errors += sample->errors;
+	}
+	if (errors > totals->errors) {
+		return check_sum("the errors of its intervals", errors, totals->errors, err);
 	}
 	if ((r = check_sum("the operations of its intervals", operations, totals->operations,
 			   err)) < 0) {
@@ -210,7 +296,7 @@ int claim_check(const struct totals *totals, const struct assignment *assignment
 	if (r < 0 || is_empty(totals)) {
 		return r;
 	}
-	if ((r = check_classes(&claim, err)) < 0) {
+	if ((r = check_window(&claim, err)) < 0 || (r = check_classes(&claim, err)) < 0) {
 		return r;
 	}
 	return check_intervals(&claim, err);

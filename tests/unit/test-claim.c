@@ -206,11 +206,58 @@ static void more_intervals_than_the_window_holds_are_told(void **state)
 {
 	struct scene *scene = *state;
 
+	scene->totals.end = END_STOPPED;
 	scene->totals.window_ns = 300 * MS_NS;
 	differs(scene, ROLE_INITIATOR, "4 intervals; a window of 300000000 ns holds at most 3");
 	scene->totals.window_ns = 1000 * MS_NS;
 	scene->totals.intervals[3].start_ns = 100 * MS_NS;
 	differs(scene, ROLE_INITIATOR, "intervals[3] begins before");
+}
+
+static void a_window_that_cannot_be_is_told(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->totals.window_ns = 1;
+	differs(scene, ROLE_INITIATOR, "after 1 ns, the assignment has run.duration 1000000000 ns");
+	scene->totals.window_ns = 1ull << 62;
+	differs(scene, ROLE_INITIATOR, "its window is of 4611686018427387904 ns");
+	scene->totals.window_ns = 1000 * MS_NS;
+	scene->totals.worker_cpu_ns = 1100 * MS_NS;
+	differs(scene, ROLE_INITIATOR, "1100000000 ns of CPU in a window of 1000000000 ns");
+	scene->totals.worker_cpu_ns = 1000 * MS_NS;
+	fits(scene, ROLE_INITIATOR);
+	/* Sums that agree do not make it possible. */
+	scene->totals.classes[1].completed += 1ull << 40;
+	scene->totals.classes[1].bytes += 4096ull << 40;
+	scene->totals.operations += 1ull << 40;
+	scene->totals.bytes += 4096ull << 40;
+	scene->totals.intervals[3].operations += 1ull << 40;
+	scene->totals.intervals[3].bytes += 4096ull << 40;
+	differs(scene, ROLE_INITIATOR, "more than the 10 Tb/s that any port carries");
+}
+
+static void an_interval_that_cannot_be_is_told(void **state)
+{
+	struct scene *scene = *state;
+	struct sample *sample = &scene->totals.intervals[3];
+
+	sample->end_ns = 1ull << 62;
+	differs(scene, ROLE_INITIATOR, "intervals[3] is from 750000000 to 4611686018427387904 ns");
+	sample->end_ns = 700 * MS_NS;
+	differs(scene, ROLE_INITIATOR, "intervals[3] is from 750000000 to 700000000 ns");
+	sample->end_ns = 1000 * MS_NS;
+	sample->latency_count = 76;
+	differs(scene, ROLE_INITIATOR, "76 latencies of 75 operations");
+	sample->latency_count = 75;
+	sample->latency_min_ns = 5;
+	differs(scene, ROLE_INITIATOR, "min 5, p50 0, p99 0, max 0 ns");
+	sample->latency_p50_ns = sample->latency_p99_ns = sample->latency_max_ns = 5;
+	fits(scene, ROLE_INITIATOR);
+	sample->errors = 7;
+	differs(scene, ROLE_INITIATOR, "the errors of its intervals are 7 together, and 0 in all");
+	scene->totals.errors = 7;
+	fits(scene, ROLE_INITIATOR);
 }
 
 static void latency_that_means_something_else_is_told(void **state)
@@ -261,6 +308,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sums_that_do_not_agree_are_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(more_intervals_than_the_window_holds_are_told,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_window_that_cannot_be_is_told, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_interval_that_cannot_be_is_told, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(latency_that_means_something_else_is_told, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(an_end_that_the_assignment_does_not_have_is_told,
