@@ -110,40 +110,60 @@ void context_vanished(struct context *context)
 	lose(context, "was removed");
 }
 
+/* True if it may have more: one event was read, and the device lives. */
+static bool read_event(struct context *context)
+{
+	struct device_notice notice;
+	enum device_event event = device_next_event(context->device, &notice);
+
+	if (event != DEVICE_EVENT_NONE) {
+		context->owner.noticed(context->owner.arg, context, &notice);
+	}
+	switch (event) {
+	case DEVICE_EVENT_NONE:
+		return false;
+	case DEVICE_EVENT_FATAL:
+		lose(context, "reported a fatal error");
+		return false;
+	case DEVICE_EVENT_PORT:
+		context->owner.changed(context->owner.arg, context);
+		break;
+	case DEVICE_EVENT_QP:
+	case DEVICE_EVENT_CQ:
+		context->owner.failed(context->owner.arg, context, &notice, event);
+		break;
+	case DEVICE_EVENT_OTHER:
+		break;
+	}
+	return true;
+}
+
+static bool read_events(struct context *context)
+{
+	bool has_read = false;
+
+	for (unsigned i = 0; i < EVENTS_AT_ONCE && context->device && read_event(context); i++) {
+		has_read = true;
+	}
+	return has_read;
+}
+
 static int on_async(sd_event_source *source, int fd, uint32_t revents, void *arg)
 {
 	struct context *context = arg;
 
-	for (unsigned i = 0; i < EVENTS_AT_ONCE && context->device; i++) {
-		const void *element;
-		const char *name;
-		enum device_event event = device_next_event(context->device, &element, &name);
-
-		switch (event) {
-		case DEVICE_EVENT_NONE:
-			/*
-			 * A descriptor of a device that is gone stays readable without giving
-			 * anything.
-			 */
-			if (i == 0 && revents & (EPOLLHUP | EPOLLERR)) {
-				lose(context, "closed its event descriptor");
-			}
-			return 0;
-		case DEVICE_EVENT_FATAL:
-			lose(context, "reported a fatal error");
-			return 0;
-		case DEVICE_EVENT_PORT:
-			context->owner.changed(context->owner.arg, context);
-			break;
-		case DEVICE_EVENT_QP:
-		case DEVICE_EVENT_CQ:
-			context->owner.failed(context->owner.arg, context, element, event, name);
-			break;
-		case DEVICE_EVENT_OTHER:
-			break;
-		}
+	/* A descriptor of a device that is gone stays readable without giving anything. */
+	if (!read_events(context) && revents & (EPOLLHUP | EPOLLERR)) {
+		lose(context, "closed its event descriptor");
 	}
 	return 0;
+}
+
+void context_drain(struct context *context)
+{
+	if (context->state == CONTEXT_OPEN && !context->is_lost) {
+		read_events(context);
+	}
 }
 
 static void run_open(struct setup_task *setup)

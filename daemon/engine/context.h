@@ -26,9 +26,11 @@ struct context_owner {
 	void (*lost)(void *arg, struct context *context, const struct error *err);
 	/* Ports or addresses changed. */
 	void (*changed)(void *arg, struct context *context);
+	/* Every event, before what it leads to. */
+	void (*noticed)(void *arg, struct context *context, const struct device_notice *notice);
 	/* A queue pair or completion queue failed. */
-	void (*failed)(void *arg, struct context *context, const void *element,
-		       enum device_event kind, const char *name);
+	void (*failed)(void *arg, struct context *context, const struct device_notice *notice,
+		       enum device_event kind);
 	void *arg;
 };
 
@@ -53,6 +55,8 @@ const char *context_name(const struct context *context);
 struct device *context_acquire(struct context *context, struct context_wait *wait);
 void context_cancel(struct context *context, struct context_wait *wait);
 void context_release(struct context *context);
+/* Reads now what events there are, before they would wake the loop. Calls up. */
+void context_drain(struct context *context);
 /* Takes the task; setup.reply is set here. */
 void context_submit(struct context *context, struct task *task);
 /* It is not in the list of devices any more. Harmless when it is not open. */

@@ -96,14 +96,24 @@ static void on_changed(void *arg, struct context *context)
 	discovery_refresh(engine->discovery);
 }
 
-static void on_failed(void *arg, struct context *context, const void *element,
-		      enum device_event kind, const char *name)
+static void on_noticed(void *arg, struct context *context, const struct device_notice *notice)
 {
 	struct engine *engine = arg;
 	struct job *job;
 
 	list_each(job, &engine->pool.jobs, link) {
-		job_device_failed(job, context, element, kind, name);
+		job_device_noticed(job, context, notice);
+	}
+}
+
+static void on_failed(void *arg, struct context *context, const struct device_notice *notice,
+		      enum device_event kind)
+{
+	struct engine *engine = arg;
+	struct job *job;
+
+	list_each(job, &engine->pool.jobs, link) {
+		job_device_failed(job, context, notice, kind);
 	}
 }
 
@@ -117,6 +127,7 @@ static struct context *find_context(void *arg, const struct endpoint *endpoint, 
 		.replies = &engine->replies,
 		.lost = on_lost,
 		.changed = on_changed,
+		.noticed = on_noticed,
 		.failed = on_failed,
 		.arg = engine,
 	};

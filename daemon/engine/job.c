@@ -38,6 +38,11 @@ void job_submit(struct job *job, void (*run)(struct setup_task *task),
 	context_submit(job->context, &own->task);
 }
 
+uint64_t job_age_ns(const struct job *job)
+{
+	return job->started_mono_ns ? clock_mono_ns() - job->started_mono_ns : 0;
+}
+
 void job_set_failure(struct job *job, const struct error *err)
 {
 	const struct endpoint *local = assignment_local(&job->assignment);
@@ -48,6 +53,7 @@ void job_set_failure(struct job *job, const struct error *err)
 	job->failure.error = *err;
 	text_copy(job->failure.node, sizeof(job->failure.node), local->node);
 	text_copy(job->failure.device, sizeof(job->failure.device), local->device);
+	job->failure.at_ns = job_age_ns(job);
 }
 
 /* To FAILED; the failure must be set. */
@@ -199,6 +205,7 @@ static void run_connect(struct setup_task *setup)
 	own->error = resources_connect(job->resources, &job->assignment, &job->remote, &job->steps,
 				       &own->err);
 	if (own->error < 0) {
+		job_evidence_port(job, &own->err);
 		return;
 	}
 	started_mono_ns = clock_mono_ns();
@@ -246,6 +253,7 @@ void job_start(struct job *job)
 		return;
 	}
 	job->state = JOB_RUNNING;
+	job->started_mono_ns = clock_mono_ns();
 	if (job->worker) {
 		worker_start(job->worker, job->traffic);
 	} else {
@@ -300,10 +308,8 @@ static void finish(struct job *job, struct totals *totals)
 	if (error_is_set(&totals->failure.error)) {
 		text_copy(totals->failure.node, sizeof(totals->failure.node), local->node);
 		text_copy(totals->failure.device, sizeof(totals->failure.device), local->device);
-	} else if (error_is_set(&job->failure.error)) {
-		totals->failure = job->failure;
-		totals->end = END_ERROR;
 	}
+	job_device_explain(job, totals);
 	end_traffic(job, totals);
 }
 

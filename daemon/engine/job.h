@@ -13,6 +13,7 @@
 #include "engine/worker.h"
 #include "model/counter.h"
 #include "model/failure.h"
+#include "model/port_report.h"
 #include "util/list.h"
 #include "verbs/resources.h"
 
@@ -82,6 +83,8 @@ struct job {
 	struct endpoint_info remote;
 	struct steps steps;
 	struct failure failure; /* what stops the traffic from outside of the worker */
+	uint64_t started_mono_ns; /* when the traffic was; 0 before */
+	struct port_report port_report;
 	sd_event_source *evidence_timer; /* while COUNTING */
 	bool is_counting; /* a setup task that reads counters is out */
 	uint64_t counters_lifespan_ns;
@@ -101,11 +104,17 @@ bool job_is_stuck(struct job *job);
  */
 void job_device_lost(struct job *job, const struct context *context, const struct error *err);
 /*
- * An asynchronous event about an element; does nothing if it is not of this job or the job does not
- * run.
+ * An asynchronous event of the device: noted for the totals if it concerns this job, from connected
+ * to counted.
  */
-void job_device_failed(struct job *job, const struct context *context, const void *element,
-		       enum device_event kind, const char *name);
+void job_device_noticed(struct job *job, const struct context *context,
+			const struct device_notice *notice);
+/* One about an element: does nothing if it is not of this job or the job does not run. */
+void job_device_failed(struct job *job, const struct context *context,
+		       const struct device_notice *notice, enum device_event kind);
+/* What the device said is the failure of totals that have none of their own, or one that follows
+ * from it: flushes, and calls that a device which is gone refuses. */
+void job_device_explain(const struct job *job, struct totals *totals);
 
 /* Shared by the files of job_*. */
 void job_note(struct job *job, enum job_note_kind kind);
@@ -114,10 +123,15 @@ void job_submit(struct job *job, void (*run)(struct setup_task *task),
 		void (*done)(struct task *task));
 /* The first one stays. */
 void job_set_failure(struct job *job, const struct error *err);
+/* How long ago the traffic started; 0 before. */
+uint64_t job_age_ns(const struct job *job);
 /* Running traffic is to end: `finished` follows. */
 void job_end_traffic(struct job *job);
 /* job_evidence.c: reads what the port counts before the traffic. Setup thread. */
 void job_evidence_before(struct job *job);
+/* An error of the set-up whose reason is a port that is down gets that said before it. Setup
+ * thread. */
+void job_evidence_port(struct job *job, struct error *err);
 /* Takes the totals, and tells `finished` with them once the port was read again, or does not answer
  * for 2 s. */
 void job_evidence_collect(struct job *job, struct totals *totals);

@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: MIT
 /* What a device says about a job: it is gone, or one of the job's elements failed. */
 #include <errno.h>
+#include <string.h>
 
 #include "engine/job.h"
 #include "util/text.h"
+
+/* What no event said. */
+static void note_removal(struct job *job)
+{
+	if (!port_report_find(&job->port_report, PORT_EVENT_DEVICE_FATAL)) {
+		port_report_add(&job->port_report,
+				&(struct port_event){ .kind = PORT_EVENT_DEVICE_REMOVED,
+						      .at_ns = job_age_ns(job) });
+	}
+}
 
 void job_device_lost(struct job *job, const struct context *context, const struct error *err)
 {
@@ -23,8 +34,14 @@ void job_device_lost(struct job *job, const struct context *context, const struc
 		job_note(job, JOB_NOTE_FAILED);
 		break;
 	case JOB_RUNNING:
+		note_removal(job);
 		job_set_failure(job, err);
 		job_end_traffic(job);
+		break;
+	case JOB_COUNTING:
+		/* Traffic that came to its own end was not cut short by it. */
+		note_removal(job);
+		job_set_failure(job, err);
 		break;
 	default:
 		break;
@@ -47,22 +64,41 @@ static bool owns_element(const struct job *job, const void *element, uint64_t *r
 	return job->resources->send_cq == element || job->resources->recv_cq == element;
 }
 
-void job_device_failed(struct job *job, const struct context *context, const void *element,
-		       enum device_event kind, const char *name)
+void job_device_noticed(struct job *job, const struct context *context,
+			const struct device_notice *notice)
+{
+	const struct endpoint *local = assignment_local(&job->assignment);
+	bool is_of_its_time = job->state == JOB_CONNECTED || job->state == JOB_RUNNING ||
+			      job->state == JOB_COUNTING;
+	uint64_t qp_num = 0;
+
+	if (job->context != context || !is_of_its_time || notice->event == PORT_EVENT_KINDS ||
+	    (notice->port_num && notice->port_num != local->port_num) ||
+	    (notice->element && !owns_element(job, notice->element, &qp_num))) {
+		return;
+	}
+	port_report_add(&job->port_report, &(struct port_event){ .kind = notice->event,
+								 .port_num = notice->port_num,
+								 .qp_num = qp_num,
+								 .at_ns = job_age_ns(job) });
+}
+
+void job_device_failed(struct job *job, const struct context *context,
+		       const struct device_notice *notice, enum device_event kind)
 {
 	struct error err = ERROR_INIT;
 	uint64_t qp_num;
 
 	if (job->context != context || job->state != JOB_RUNNING ||
-	    !owns_element(job, element, &qp_num)) {
+	    !owns_element(job, notice->element, &qp_num)) {
 		return;
 	}
 	if (kind == DEVICE_EVENT_CQ) {
 		error_set(&err, -EIO, ERROR_BUG, "a completion queue of %s failed (%s)",
-			  context_name(context), name);
+			  context_name(context), notice->name);
 	} else {
 		error_set(&err, -EIO, ERROR_DEVICE, "qp 0x%llx of %s failed (%s)",
-			  (unsigned long long)qp_num, context_name(context), name);
+			  (unsigned long long)qp_num, context_name(context), notice->name);
 	}
 	err.stage = STAGE_RUN;
 	text_copy(err.call, sizeof(err.call), "ibv_get_async_event");
@@ -75,4 +111,30 @@ void job_device_failed(struct job *job, const struct context *context, const voi
 	if (kind == DEVICE_EVENT_CQ) {
 		job_end_traffic(job);
 	}
+}
+
+/* What a device that is gone leads to: flushes in its name, refused calls. An error of a queue pair
+ * explains its flushes. */
+static bool is_consequence(const struct job *job, const struct failure *failure)
+{
+	bool is_gone = strcmp(job->failure.error.call, "device") == 0;
+
+	if (failure->error.kind == ERROR_KIND_WC_STATUS) {
+		return failure->error.number == IBV_WC_WR_FLUSH_ERR ||
+		       (is_gone && failure->error.number == IBV_WC_FATAL_ERR);
+	}
+	return is_gone && text_starts_with(failure->error.call, "ibv_");
+}
+
+void job_device_explain(const struct job *job, struct totals *totals)
+{
+	uint64_t flushed = totals->failure.flushed;
+
+	if (!error_is_set(&job->failure.error) ||
+	    (error_is_set(&totals->failure.error) && !is_consequence(job, &totals->failure))) {
+		return;
+	}
+	totals->failure = job->failure;
+	totals->failure.flushed = flushed;
+	totals->end = END_ERROR;
 }

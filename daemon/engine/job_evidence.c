@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
  * What the port counted around the traffic of a job: read before its start and after its end, never
- * in between. Totals wait for the second reading, but not for a driver that does not answer.
+ * in between; how the port is then, and what its device said. Totals wait for the second reading,
+ * but not for a driver that does not answer.
  */
+#include <errno.h>
+
 #include "engine/job.h"
 #include "host/counters.h"
 #include "host/sysfs.h"
 #include "util/clock.h"
 #include "util/memory.h"
+#include "util/text.h"
+#include "verbs/port.h"
 
 /* A driver keeps what it counted for its lifespan, to the tick. */
 #define LIFESPAN_SLACK_NS 2000000ull
@@ -17,6 +22,7 @@ struct evidence_task {
 	struct task task;
 	struct job *job;
 	struct counters after;
+	struct port_after port;
 };
 
 static void read_port(struct job *job, struct counters *ret)
@@ -42,11 +48,44 @@ void job_evidence_before(struct job *job)
 	step_add(&job->steps, "read_counters", clock_mono_ns() - started_mono_ns, 0);
 }
 
+static void look_at_port(struct job *job, struct port_after *ret)
+{
+	const struct endpoint *local = assignment_local(&job->assignment);
+
+	port_look(job->device, local->port_num, local->gid_index, ret);
+}
+
+void job_evidence_port(struct job *job, struct error *err)
+{
+	const struct endpoint *local = assignment_local(&job->assignment);
+	struct port_after port;
+
+	look_at_port(job, &port);
+	if (err->class != ERROR_DEVICE || !port.is_present || port.state == PORT_STATE_UNKNOWN ||
+	    port.state == PORT_STATE_ACTIVE) {
+		return;
+	}
+	error_prefix(err, "port %llu of %s is %s", (unsigned long long)local->port_num,
+		     local->device, port_state_names[port.state]);
+	error_number(err, ENETDOWN);
+	text_copy(err->call, sizeof(err->call), "device");
+}
+
+static bool is_whole(const struct totals *totals)
+{
+	return totals->end == END_DURATION || totals->end == END_ITERATIONS;
+}
+
 static void deliver(struct job *job)
 {
 	struct totals totals = job->totals;
 
 	job->evidence_timer = sd_event_source_disable_unref(job->evidence_timer);
+	totals.port_report = job->port_report;
+	/* It may have become known only now that the device is gone. */
+	if (!is_whole(&totals)) {
+		job_device_explain(job, &totals);
+	}
 	sample_totals_init(&job->totals);
 	job->state = JOB_FINISHED;
 	job->events.finished(job->arg, job, &totals);
@@ -57,6 +96,7 @@ static void run_after(struct setup_task *setup)
 	struct evidence_task *own = (struct evidence_task *)setup;
 
 	read_port(own->job, &own->after);
+	look_at_port(own->job, &own->port);
 }
 
 static void done_after(struct task *task)
@@ -69,6 +109,12 @@ static void done_after(struct task *task)
 		job_evidence_drop(job);
 		job_release_advance(job);
 	} else if (job->state == JOB_COUNTING) {
+		/* An event that is on its way belongs to this job, too. */
+		context_drain(job->context);
+		job->port_report.after = own->port;
+		if (own->port.is_known && !own->port.is_present) {
+			context_vanished(job->context);
+		}
 		job->totals.has_counters = true;
 		counter_growth(&job->counters_before, &own->after, &job->totals.counters);
 		deliver(job);

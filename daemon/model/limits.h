@@ -25,6 +25,7 @@
 #define LIMIT_GIDS 64 /* GID table entries told of one port */
 #define LIMIT_FINDINGS 16 /* of one measurement */
 #define LIMIT_STEPS 48 /* timed set-up steps of one end */
+#define LIMIT_EVENTS 16 /* asynchronous events of one end, told one by one */
 #define LIMIT_SCENARIOS 256
 #define LIMIT_RUN_DURATION_NS (24ull * 3600 * 1000000000)
 #define LIMIT_BUFFER_BYTES (1ull << 30) /* of one job; also bounded by limits.max_pinned_memory */

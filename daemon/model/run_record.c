@@ -147,6 +147,8 @@ static json_t *write_end(const struct participant *end)
 		      end->has_totals && end->totals.has_counters
 			      ? counter_write(&end->totals.counters)
 			      : NULL);
+	json_set_take(object, "port_report",
+		      end->has_totals ? port_report_write(&end->totals.port_report) : NULL);
 	json_set_take(object, "failure", failure_write(&end->failure));
 	return object;
 }

@@ -210,6 +210,7 @@ json_t *sample_totals_write(const struct totals *totals)
 	json_set_take(object, "failure", failure_write(&totals->failure));
 	json_set_take(object, "counters",
 		      totals->has_counters ? counter_write(&totals->counters) : NULL);
+	json_set_take(object, "port_report", port_report_write(&totals->port_report));
 	json_set_take(object, "steps", step_write(&totals->steps));
 	for (size_t i = 0; i < totals->class_count; i++) {
 		json_array_append_new(classes, write_class(&totals->classes[i]));
@@ -351,7 +352,10 @@ int sample_totals_read(const json_t *json, struct totals *ret, struct error *err
 	    (r = read_halves(json, ret, err)) < 0 ||
 	    (r = failure_read(json_object_get(json, "failure"), &ret->failure, err)) < 0 ||
 	    (r = step_read(json_object_get(json, "steps"), &ret->steps, err)) < 0 ||
-	    (r = read_counters(json, ret, err)) < 0 || (r = read_classes(json, ret, err)) < 0) {
+	    (r = read_counters(json, ret, err)) < 0 ||
+	    (r = port_report_read(json_object_get(json, "port_report"), &ret->port_report, err)) <
+		    0 ||
+	    (r = read_classes(json, ret, err)) < 0) {
 		return r;
 	}
 	return read_intervals(json, ret, err);

@@ -14,6 +14,7 @@
 #include "model/failure.h"
 #include "model/histogram.h"
 #include "model/operation.h"
+#include "model/port_report.h"
 #include "model/step.h"
 #include "util/json.h"
 
@@ -78,6 +79,7 @@ struct totals {
 	uint64_t send_queue_full_ns; /* time in which nothing could be posted; 0 when not known */
 	bool has_counters;
 	struct counters counters; /* how much those of the port grew around the traffic */
+	struct port_report port_report;
 	struct failure failure; /* the first error of this end */
 	struct steps steps;
 	size_t class_count;

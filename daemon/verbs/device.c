@@ -127,45 +127,79 @@ void device_close(struct device *device)
 	free(device);
 }
 
-static enum device_event classify(const struct ibv_async_event *event, const void **ret_element)
+/* What each event is to us; those that are not here concern no job. */
+static const struct {
+	enum ibv_event_type type;
+	enum device_event kind;
+	enum port_event_kind event;
+} known_events[] = {
+	{ IBV_EVENT_DEVICE_FATAL, DEVICE_EVENT_FATAL, PORT_EVENT_DEVICE_FATAL },
+	{ IBV_EVENT_PORT_ACTIVE, DEVICE_EVENT_PORT, PORT_EVENT_PORT_ACTIVE },
+	{ IBV_EVENT_PORT_ERR, DEVICE_EVENT_PORT, PORT_EVENT_PORT_ERR },
+	{ IBV_EVENT_LID_CHANGE, DEVICE_EVENT_PORT, PORT_EVENT_LID_CHANGE },
+	{ IBV_EVENT_PKEY_CHANGE, DEVICE_EVENT_PORT, PORT_EVENT_PKEY_CHANGE },
+	{ IBV_EVENT_GID_CHANGE, DEVICE_EVENT_PORT, PORT_EVENT_GID_CHANGE },
+	{ IBV_EVENT_CLIENT_REREGISTER, DEVICE_EVENT_PORT, PORT_EVENT_CLIENT_REREGISTER },
+	{ IBV_EVENT_SM_CHANGE, DEVICE_EVENT_PORT, PORT_EVENT_SM_CHANGE },
+	{ IBV_EVENT_QP_FATAL, DEVICE_EVENT_QP, PORT_EVENT_QP_FATAL },
+	{ IBV_EVENT_QP_REQ_ERR, DEVICE_EVENT_QP, PORT_EVENT_QP_REQ_ERR },
+	{ IBV_EVENT_QP_ACCESS_ERR, DEVICE_EVENT_QP, PORT_EVENT_QP_ACCESS_ERR },
+	{ IBV_EVENT_CQ_ERR, DEVICE_EVENT_CQ, PORT_EVENT_CQ_ERR },
+};
+
+/* `element` of an event is a union: of a port, a queue pair or a completion queue. */
+static enum device_event classify(const struct ibv_async_event *event, struct device_notice *ret)
 {
-	switch (event->event_type) {
-	case IBV_EVENT_DEVICE_FATAL:
-		return DEVICE_EVENT_FATAL;
-	case IBV_EVENT_PORT_ACTIVE:
-	case IBV_EVENT_PORT_ERR:
-	case IBV_EVENT_LID_CHANGE:
-	case IBV_EVENT_PKEY_CHANGE:
-	case IBV_EVENT_GID_CHANGE:
-	case IBV_EVENT_CLIENT_REREGISTER:
-	case IBV_EVENT_SM_CHANGE:
-		return DEVICE_EVENT_PORT;
-	case IBV_EVENT_QP_FATAL:
-	case IBV_EVENT_QP_REQ_ERR:
-	case IBV_EVENT_QP_ACCESS_ERR:
-		*ret_element = event->element.qp;
-		return DEVICE_EVENT_QP;
-	case IBV_EVENT_CQ_ERR:
-		*ret_element = event->element.cq;
-		return DEVICE_EVENT_CQ;
-	default:
-		return DEVICE_EVENT_OTHER;
+	for (size_t i = 0; i < sizeof(known_events) / sizeof(known_events[0]); i++) {
+		if (known_events[i].type != event->event_type) {
+			continue;
+		}
+		ret->event = known_events[i].event;
+		switch (known_events[i].kind) {
+		case DEVICE_EVENT_PORT:
+			ret->port_num = (uint64_t)event->element.port_num;
+			break;
+		case DEVICE_EVENT_QP:
+			ret->element = event->element.qp;
+			break;
+		case DEVICE_EVENT_CQ:
+			ret->element = event->element.cq;
+			break;
+		default:
+			break;
+		}
+		return known_events[i].kind;
 	}
+	return DEVICE_EVENT_OTHER;
 }
 
-enum device_event device_next_event(struct device *device, const void **ret_element,
-				    const char **ret_name)
+enum device_event device_next_event(struct device *device, struct device_notice *ret)
 {
 	struct ibv_async_event event;
 	enum device_event kind;
 
-	*ret_element = NULL;
-	*ret_name = "";
+	*ret = (struct device_notice){ .event = PORT_EVENT_KINDS, .name = "" };
 	if (ibv_get_async_event(device->context, &event) != 0) {
 		return DEVICE_EVENT_NONE;
 	}
-	kind = classify(&event, ret_element);
-	*ret_name = ibv_event_type_str(event.event_type);
+	kind = classify(&event, ret);
+	ret->name = ibv_event_type_str(event.event_type);
 	ibv_ack_async_event(&event);
 	return kind;
+}
+
+int device_is_listed(const char *name)
+{
+	int count = 0;
+	struct ibv_device **list = ibv_get_device_list(&count);
+	bool is_listed = false;
+
+	if (!list) {
+		return errno ? -errno : -EIO;
+	}
+	for (int i = 0; i < count && !is_listed; i++) {
+		is_listed = strcmp(ibv_get_device_name(list[i]), name) == 0;
+	}
+	ibv_free_device_list(list);
+	return is_listed;
 }

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "model/limits.h"
+#include "model/port_report.h"
 #include "util/error.h"
 
 struct device {
@@ -39,10 +40,22 @@ enum device_event {
 	DEVICE_EVENT_OTHER,
 };
 
+/* What an asynchronous event says. */
+struct device_notice {
+	int event; /* enum port_event_kind; PORT_EVENT_KINDS: none of those that are told further */
+	uint64_t port_num; /* that it is about, or 0 */
+	const void *element; /* queue pair or completion queue, only to be compared with; or NULL */
+	const char *name; /* a static word of libibverbs */
+};
+
 /*
  * Takes the next asynchronous event of the device and acknowledges it at once, since destroying
- * what it is about waits for that. Does not block. ret_element: the queue pair or completion queue,
- * only to be compared with; NULL otherwise. ret_name: a static word of libibverbs.
+ * what it is about waits for that. Does not block. *ret is set whatever comes.
  */
-enum device_event device_next_event(struct device *device, const void **ret_element,
-				    const char **ret_name);
+enum device_event device_next_event(struct device *device, struct device_notice *ret);
+
+/*
+ * 1 if a device of this name is in the list now, 0 if not, -errno if there is no list: a driver may
+ * remove one without any event, and an open context of it goes on to answer. Setup thread.
+ */
+int device_is_listed(const char *name);

@@ -197,3 +197,24 @@ int port_ask(const char *sys_root, struct device *device, uint64_t port_num, str
 	fill_gids(device, ret);
 	return 0;
 }
+
+void port_look(struct device *device, uint64_t port_num, uint64_t gid_index, struct port_after *ret)
+{
+	int index = gid_index == SCHEMA_AUTO ? 0 : (int)gid_index;
+	int listed = device_is_listed(device->name);
+	struct ibv_port_attr attr;
+	union ibv_gid gid;
+
+	*ret = (struct port_after){ .is_known = listed == 0 };
+	/* A context of a device that was removed may well answer, but not of this port. */
+	if (listed == 0 || ibv_query_port(device->context, (uint8_t)port_num, &attr) != 0) {
+		return;
+	}
+	ret->is_known = true;
+	ret->is_present = true;
+	ret->state = state_of(attr.state);
+	ret->active_mtu_bytes = mtu_bytes(attr.active_mtu);
+	if (ibv_query_gid(device->context, (uint8_t)port_num, index, &gid) == 0) {
+		inet_ntop(AF_INET6, gid.raw, ret->gid, sizeof(ret->gid));
+	}
+}

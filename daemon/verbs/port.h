@@ -7,6 +7,7 @@
  */
 
 #include "model/inventory.h"
+#include "model/port_report.h"
 #include "util/error.h"
 #include "verbs/device.h"
 
@@ -16,3 +17,10 @@
  */
 int port_ask(const char *sys_root, struct device *device, uint64_t port_num, struct port *ret,
 	     struct error *err);
+
+/*
+ * The port as it is now, and what is at gid_index (auto: 0) of it. What does not answer is said to
+ * be unknown.
+ */
+void port_look(struct device *device, uint64_t port_num, uint64_t gid_index,
+	       struct port_after *ret);

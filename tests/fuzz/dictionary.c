@@ -168,6 +168,7 @@ static void print_totals(void)
 	print_and_drop(sample_progress_write(&progress));
 	print_words(sample_end_names, "\"", "\"");
 	print_words(sample_phase_names, "\"", "\"");
+	print_words(port_event_names, "\"", "\"");
 }
 
 static void print_message(void)

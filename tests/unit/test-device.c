@@ -12,6 +12,7 @@
 
 #include "fake/fabric.h"
 #include "verbs/device.h"
+#include "verbs/port.h"
 
 static int set_up(void **state)
 {
@@ -94,20 +95,68 @@ static void events_are_classified_and_end_with_none(void **state)
 {
 	struct error err = ERROR_INIT;
 	struct device *device = NULL;
-	const void *element = state;
-	const char *name;
+	struct device_notice notice = { .element = state, .port_num = 7 };
 
 	assert_int_equal(device_open(&device, "left", &err), 0);
-	assert_int_equal(device_next_event(device, &element, &name), DEVICE_EVENT_NONE);
-	assert_null(element);
+	assert_int_equal(device_next_event(device, &notice), DEVICE_EVENT_NONE);
+	assert_null(notice.element);
+	assert_int_equal(notice.event, PORT_EVENT_KINDS);
 	fabric_set_port(*state, "left", false);
 	fabric_set_address(*state, "left", "10.0.0.9");
 	fabric_remove_device(*state, "left");
-	assert_int_equal(device_next_event(device, &element, &name), DEVICE_EVENT_PORT);
-	assert_true(name[0] != '\0');
-	assert_int_equal(device_next_event(device, &element, &name), DEVICE_EVENT_PORT);
-	assert_int_equal(device_next_event(device, &element, &name), DEVICE_EVENT_FATAL);
-	assert_int_equal(device_next_event(device, &element, &name), DEVICE_EVENT_NONE);
+	assert_int_equal(device_next_event(device, &notice), DEVICE_EVENT_PORT);
+	assert_true(notice.name[0] != '\0');
+	assert_int_equal(notice.event, PORT_EVENT_PORT_ERR);
+	assert_int_equal(notice.port_num, 1);
+	assert_int_equal(device_next_event(device, &notice), DEVICE_EVENT_PORT);
+	assert_int_equal(notice.event, PORT_EVENT_GID_CHANGE);
+	assert_int_equal(device_next_event(device, &notice), DEVICE_EVENT_FATAL);
+	assert_int_equal(notice.event, PORT_EVENT_DEVICE_FATAL);
+	/* Of the whole device. */
+	assert_int_equal(notice.port_num, 0);
+	assert_null(notice.element);
+	assert_int_equal(device_next_event(device, &notice), DEVICE_EVENT_NONE);
+	device_close(device);
+}
+
+static void a_device_is_listed_until_it_is_removed(void **state)
+{
+	assert_int_equal(device_is_listed("left"), 1);
+	assert_int_equal(device_is_listed("lef"), 0);
+	fabric_lose_device(*state, "left");
+	assert_int_equal(device_is_listed("left"), 0);
+}
+
+static void a_port_is_looked_at_as_it_is_now(void **state)
+{
+	struct error err = ERROR_INIT;
+	struct device *device = NULL;
+	struct port_after port;
+
+	assert_int_equal(device_open(&device, "left", &err), 0);
+	port_look(device, 1, 1, &port);
+	assert_true(port.is_known && port.is_present);
+	assert_int_equal(port.state, PORT_STATE_ACTIVE);
+	assert_int_equal(port.active_mtu_bytes, 4096);
+	assert_string_equal(port.gid, "::ffff:10.0.0.1");
+	fabric_set_port(*state, "left", false);
+	fabric_set_address(*state, "left", NULL);
+	port_look(device, 1, 1, &port);
+	assert_int_equal(port.state, PORT_STATE_DOWN);
+	assert_string_equal(port.gid, "::");
+	/* What cannot be read is not gone. */
+	port_look(device, 1, 9999, &port);
+	assert_true(port.is_known && port.is_present);
+	assert_string_equal(port.gid, "");
+	fabric_set_verb(*state, "left", FABRIC_QUERY_PORT,
+			&(struct fabric_verb_fault){ .error = EIO });
+	port_look(device, 1, 1, &port);
+	assert_false(port.is_known);
+	fabric_set_verb(*state, "left", FABRIC_QUERY_PORT, NULL);
+	fabric_lose_device(*state, "left");
+	port_look(device, 1, 1, &port);
+	assert_true(port.is_known);
+	assert_false(port.is_present);
 	device_close(device);
 }
 
@@ -115,8 +164,7 @@ static void an_event_about_a_queue_pair_does_not_hold_up_its_end(void **state)
 {
 	struct error err = ERROR_INIT;
 	struct device *device = NULL;
-	const void *element;
-	const char *name;
+	struct device_notice notice;
 
 	assert_int_equal(device_open(&device, "left", &err), 0);
 	struct ibv_pd *pd = ibv_alloc_pd(device->context);
@@ -138,9 +186,10 @@ static void an_event_about_a_queue_pair_does_not_hold_up_its_end(void **state)
 	}
 	attr.qp_state = IBV_QPS_ERR;
 	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
-	assert_int_equal(device_next_event(device, &element, &name), DEVICE_EVENT_CQ);
-	assert_ptr_equal(element, cq);
-	while (device_next_event(device, &element, &name) != DEVICE_EVENT_NONE) {
+	assert_int_equal(device_next_event(device, &notice), DEVICE_EVENT_CQ);
+	assert_ptr_equal(notice.element, cq);
+	assert_int_equal(notice.event, PORT_EVENT_CQ_ERR);
+	while (device_next_event(device, &notice) != DEVICE_EVENT_NONE) {
 	}
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 	assert_int_equal(ibv_destroy_cq(cq), 0);
@@ -163,6 +212,8 @@ int main(void)
 		TEST(without_any_device_the_error_says_so),
 		TEST(a_device_that_refuses_to_open_says_what_failed),
 		TEST(events_are_classified_and_end_with_none),
+		TEST(a_device_is_listed_until_it_is_removed),
+		TEST(a_port_is_looked_at_as_it_is_now),
 		TEST(an_event_about_a_queue_pair_does_not_hold_up_its_end),
 		TEST(closing_nothing_is_fine),
 	};

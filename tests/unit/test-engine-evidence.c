@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "unit/engines.h"
 
+#include <errno.h>
+
 #define HW "/sys/class/infiniband/left/ports/1/hw_counters/"
 
 static void totals_tell_by_how_much_the_port_counted(void **state)
@@ -132,6 +134,143 @@ static void a_job_that_is_released_is_told_nothing_when_its_driver_hangs(void **
 	assert_false(engines->initiator.is_finished);
 }
 
+static void start_long(struct engines *engines)
+{
+	engines->initiator.assignment->workload.run.duration_ns = 60 * ENGINES_SECOND;
+	engines->initiator.assignment->workload.run.stall_timeout_ns = 30 * ENGINES_SECOND;
+	engines_start(engines);
+	engines_run_for(engines, 20 * ENGINES_MS);
+}
+
+static void stop(struct engines *engines, struct player *player)
+{
+	job_stop(player->job);
+	engines_wait(engines, &player->is_finished);
+}
+
+static void what_a_device_said_while_the_job_ran_is_in_its_totals(void **state)
+{
+	struct engines *engines = *state;
+	const struct port_report *ours = &engines->initiator.totals.port_report;
+	const struct port_report *theirs = &engines->responder.totals.port_report;
+
+	start_long(engines);
+	fabric_set_port(engines->fabric, "left", false);
+	fabric_set_port(engines->fabric, "left", true);
+	fabric_set_address(engines->fabric, "right", "10.0.0.9");
+	engines_run_for(engines, 20 * ENGINES_MS);
+	stop(engines, &engines->initiator);
+	stop(engines, &engines->responder);
+	assert_int_equal(ours->event_count, 2);
+	assert_int_equal(ours->events[0].kind, PORT_EVENT_PORT_ERR);
+	assert_int_equal(ours->events[0].port_num, 1);
+	assert_true(ours->events[0].at_ns > 0);
+	assert_int_equal(ours->events[1].kind, PORT_EVENT_PORT_ACTIVE);
+	assert_true(ours->after.is_known && ours->after.is_present);
+	assert_int_equal(ours->after.state, PORT_STATE_ACTIVE);
+	assert_string_equal(ours->after.gid, engines->initiator.info.gid);
+	/* Each device to its own job. */
+	assert_int_equal(theirs->event_count, 1);
+	assert_int_equal(theirs->events[0].kind, PORT_EVENT_GID_CHANGE);
+	assert_string_equal(theirs->after.gid, "::ffff:10.0.0.9");
+	engines_release(engines);
+}
+
+static void an_event_on_its_way_when_the_traffic_ends_is_in_the_totals(void **state)
+{
+	struct engines *engines = *state;
+	const struct port_report *report = &engines->responder.totals.port_report;
+
+	start_long(engines);
+	/* Nobody reads it before the job is told to stop. */
+	fabric_set_port(engines->fabric, "right", false);
+	stop(engines, &engines->responder);
+	assert_int_equal(report->events[0].kind, PORT_EVENT_PORT_ERR);
+	assert_int_equal(report->after.state, PORT_STATE_DOWN);
+	engines_release(engines);
+}
+
+static void a_port_that_goes_down_ends_the_traffic_with_its_event(void **state)
+{
+	struct engines *engines = *state;
+	const struct totals *totals = &engines->initiator.totals;
+
+	start_long(engines);
+	fabric_set_port(engines->fabric, "left", false);
+	engines_wait(engines, &engines->initiator.is_finished);
+	assert_int_equal(totals->failure.error.number, IBV_WC_RETRY_EXC_ERR);
+	assert_non_null(port_report_find(&totals->port_report, PORT_EVENT_PORT_ERR));
+	assert_int_equal(totals->port_report.after.state, PORT_STATE_DOWN);
+	engines_release(engines);
+}
+
+static void events_before_the_start_are_told_as_such(void **state)
+{
+	struct engines *engines = *state;
+	const struct port_report *report = &engines->responder.totals.port_report;
+
+	engines_connect(engines);
+	fabric_set_port(engines->fabric, "right", false);
+	fabric_set_port(engines->fabric, "right", true);
+	engines_run_for(engines, 20 * ENGINES_MS);
+	job_start(engines->responder.job);
+	engines_wait(engines, &engines->responder.is_started);
+	stop(engines, &engines->responder);
+	assert_int_equal(report->event_count, 2);
+	assert_int_equal(report->events[0].at_ns, 0);
+	engines_release(engines);
+}
+
+static void more_events_than_there_is_room_for_are_counted(void **state)
+{
+	struct engines *engines = *state;
+	const struct port_report *report = &engines->responder.totals.port_report;
+
+	start_long(engines);
+	for (int i = 0; i < LIMIT_EVENTS; i++) {
+		fabric_set_port(engines->fabric, "right", false);
+		fabric_set_port(engines->fabric, "right", true);
+		engines_run_for(engines, ENGINES_MS);
+	}
+	stop(engines, &engines->responder);
+	assert_int_equal(report->event_count, LIMIT_EVENTS);
+	assert_int_equal(report->more_events, LIMIT_EVENTS);
+	engines_release(engines);
+}
+
+static void a_device_lost_without_a_word_is_missed_when_its_port_is_looked_at(void **state)
+{
+	struct engines *engines = *state;
+	const struct totals *totals = &engines->responder.totals;
+
+	start_long(engines);
+	fabric_lose_device(engines->fabric, "right");
+	stop(engines, &engines->responder);
+	assert_int_equal(totals->end, END_ERROR);
+	assert_string_equal(totals->failure.error.call, "device");
+	assert_true(totals->failure.at_ns > 0);
+	engines_assert_says(&totals->failure.error, "\"right\" was removed");
+	assert_non_null(port_report_find(&totals->port_report, PORT_EVENT_DEVICE_REMOVED));
+	assert_true(totals->port_report.after.is_known);
+	assert_false(totals->port_report.after.is_present);
+	engines_release(engines);
+}
+
+static void a_port_that_is_down_when_queue_pairs_connect_is_named(void **state)
+{
+	struct engines *engines = *state;
+	const struct error *error = &engines->initiator.failure.error;
+
+	engines_prepare(engines);
+	fabric_set_port(engines->fabric, "left", false);
+	job_connect(engines->initiator.job, &engines->responder.info);
+	engines_wait(engines, &engines->initiator.is_failed);
+	engines_assert_says(error, "port 1 of left is down: ");
+	assert_string_equal(error->call, "device");
+	assert_int_equal(error->number, ENETDOWN);
+	engines_release(engines);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, engines_set_up, engines_tear_down)
 
 int main(void)
@@ -143,6 +282,13 @@ int main(void)
 		TEST(a_job_is_released_while_it_waits_for_its_reading),
 		TEST(a_driver_that_does_not_answer_keeps_no_totals),
 		TEST(a_job_that_is_released_is_told_nothing_when_its_driver_hangs),
+		TEST(what_a_device_said_while_the_job_ran_is_in_its_totals),
+		TEST(an_event_on_its_way_when_the_traffic_ends_is_in_the_totals),
+		TEST(a_port_that_goes_down_ends_the_traffic_with_its_event),
+		TEST(events_before_the_start_are_told_as_such),
+		TEST(more_events_than_there_is_room_for_are_counted),
+		TEST(a_device_lost_without_a_word_is_missed_when_its_port_is_looked_at),
+		TEST(a_port_that_is_down_when_queue_pairs_connect_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,6 +60,8 @@ static void totals_come_back_from_json(void **state)
 
 	fill(&totals);
 	error_set(&totals.failure.error, -1, ERROR_DEVICE, "broken");
+	port_report_add(&totals.port_report,
+			&(struct port_event){ .kind = PORT_EVENT_PORT_ERR, .port_num = 1 });
 	json = sample_totals_write(&totals);
 	if (sample_totals_read(json, &read, &err) < 0) {
 		fail_msg("%s", err.text);
@@ -72,6 +74,7 @@ static void totals_come_back_from_json(void **state)
 	assert_true(read.is_half_round_trip[OPERATION_WRITE]);
 	assert_false(read.is_half_round_trip[OPERATION_READ]);
 	assert_int_equal(read.intervals[2].latency_max_ns, 10);
+	assert_int_equal(read.port_report.event_count, 1);
 	assert_true(read.clock_drift_ppm == -0.25);
 	json_decref(json);
 	json_decref(again);
@@ -142,6 +145,7 @@ static void hostile_totals_are_refused(void **state)
 	refuse_with("half_round_trip", list_of(1, json_string("writes")));
 	refuse_with("half_round_trip", list_of(OPERATION_KINDS + 1, json_string("write")));
 	refuse_with("failure", json_integer(1));
+	refuse_with("port_report", json_array());
 	refuse_with("steps", json_object());
 	refuse_with("classes", json_object());
 	refuse_with("classes", list_of(1, json_integer(1)));
