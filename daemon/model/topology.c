@@ -195,7 +195,7 @@ const struct schema_field daemon_fields[] = {
 	  .item_size = sizeof(struct device_settings),
 	  .count_offset = offsetof(struct daemon_settings, device_count),
 	  .max_items = LIMIT_PORTS,
-	  .doc = "Ports to use; every active port when left out." },
+	  .doc = "Ports to use; when left out, every port that is active or was since the daemon started." },
 	{ .key = "limits",
 	  .type = SCHEMA_MAP,
 	  DAEMON(limits),

@@ -45,7 +45,7 @@ struct daemon_settings {
 	char http_listen[264]; /* host:port */
 	char admin_socket[108]; /* path */
 	char key_file[256]; /* the fleet key; without one no peer can be reached or answered */
-	size_t device_count; /* 0: every active port */
+	size_t device_count; /* 0: every port that is or was active */
 	struct device_settings devices[LIMIT_PORTS];
 	struct limit_settings limits;
 	uint64_t keep_runs; /* results kept in memory */

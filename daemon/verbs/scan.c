@@ -23,6 +23,7 @@ struct known_device {
 	bool is_listed; /* in this scan */
 	size_t port_count;
 	struct port *ports; /* owned; of LIMIT_PORTS at most */
+	bool was_active[LIMIT_PORTS]; /* since it was listed; by port number, from 1 */
 };
 
 struct scan {
@@ -68,12 +69,13 @@ static int ask_device(struct scan *scan, struct known_device *known, struct erro
 		return ret;
 	}
 	for (uint64_t port_num = 1;
-	     port_num <= device->attr.phys_port_cnt && known->port_count < LIMIT_PORTS;
-	     port_num++) {
+	     port_num <= device->attr.phys_port_cnt && port_num <= LIMIT_PORTS; port_num++) {
 		known->ports =
 			memory_resize(known->ports, known->port_count + 1, sizeof(*known->ports));
 		if (port_ask(scan->sys_root, device, port_num, &known->ports[known->port_count],
 			     err) == 0) {
+			known->was_active[port_num - 1] |= known->ports[known->port_count].state ==
+							   PORT_STATE_ACTIVE;
 			known->port_count++;
 		} else {
 			ret = -EIO;
@@ -185,14 +187,18 @@ bool scan_is_present(const struct scan *scan, const char *name)
 	return false;
 }
 
-/* Every active port, rails in that order. */
+/*
+ * Every port that is active, or was: one that goes down is to be told, and not to change the rails
+ * of the others, which are counted in this order.
+ */
 static void tell_all(const struct scan *scan, struct inventory *ret)
 {
 	for (size_t i = 0; i < scan->count; i++) {
 		for (size_t j = 0; j < scan->devices[i].port_count; j++) {
 			const struct port *port = &scan->devices[i].ports[j];
 
-			if (port->state == PORT_STATE_ACTIVE && ret->port_count < LIMIT_PORTS) {
+			if (scan->devices[i].was_active[port->port_num - 1] &&
+			    ret->port_count < LIMIT_PORTS) {
 				ret->ports[ret->port_count] = *port;
 				ret->ports[ret->port_count].rail = ret->port_count;
 				ret->port_count++;

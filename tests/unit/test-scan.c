@@ -128,7 +128,7 @@ static void listed_ports_come_in_their_order_with_what_was_configured(void **sta
 	assert_false(scan_is_present(fixture->scan, "absent"));
 }
 
-static void a_port_that_is_down_is_left_out_when_none_is_listed(void **state)
+static void a_port_that_never_was_active_is_left_out_when_none_is_listed(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -138,6 +138,20 @@ static void a_port_that_is_down_is_left_out_when_none_is_listed(void **state)
 	assert_string_equal(fixture->inventory.ports[0].device, "right");
 	assert_int_equal(fixture->inventory.ports[0].rail, 0);
 	assert_true(scan_is_present(fixture->scan, "left"));
+}
+
+static void a_port_that_goes_down_is_told_and_keeps_its_place(void **state)
+{
+	struct fixture *fixture = *state;
+
+	run(fixture, false);
+	fabric_set_port(fixture->fabric, "left", false);
+	run(fixture, true);
+	assert_int_equal(fixture->inventory.port_count, 2);
+	assert_string_equal(fixture->inventory.ports[0].device, "left");
+	assert_int_equal(fixture->inventory.ports[0].state, PORT_STATE_DOWN);
+	/* Its rail is that of the other nodes' first port. */
+	assert_int_equal(fixture->inventory.ports[1].rail, 1);
 }
 
 static void a_device_that_does_not_open_is_named_and_the_others_are_told(void **state)
@@ -264,7 +278,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(every_active_port_is_told_in_name_order_when_none_is_listed),
 		TEST(listed_ports_come_in_their_order_with_what_was_configured),
-		TEST(a_port_that_is_down_is_left_out_when_none_is_listed),
+		TEST(a_port_that_never_was_active_is_left_out_when_none_is_listed),
+		TEST(a_port_that_goes_down_is_told_and_keeps_its_place),
 		TEST(a_device_that_does_not_open_is_named_and_the_others_are_told),
 		TEST(devices_that_come_and_go_are_noticed),
 		TEST(a_device_whose_facts_stay_the_same_is_not_opened_again),
