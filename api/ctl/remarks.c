@@ -102,6 +102,7 @@ static void print_finding(const json_t *finding, struct paper *paper, unsigned i
 	paper_newline(paper);
 	print_part(finding, "text", "", paper, indent + FURTHER);
 	print_part(finding, "evidence", "seen: ", paper, indent + FURTHER);
+	print_part(finding, "against", "but: ", paper, indent + FURTHER);
 	print_part(finding, "cure", "do: ", paper, indent + FURTHER);
 }
 

@@ -117,6 +117,9 @@ static void write_verdict_line(const struct page *page, struct text *out)
 		if (json_is_object(finding)) {
 			text_format(&second, "%s: %s", html_word(finding, "code"),
 				    html_word(finding, "text"));
+			if (html_word(finding, "against")[0]) {
+				text_format(&second, " (but: %s)", html_word(finding, "against"));
+			}
 		}
 		text_format(&second, "%srdmatestctl results %.10s tells all",
 			    second.length ? ". " : "", html_word(worst, "id"));

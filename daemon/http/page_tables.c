@@ -113,6 +113,11 @@ static void write_run_row(const struct page *page, const json_t *run, struct tex
 		html_add(out, html_word(finding, "code"));
 		text_add(out, " ");
 		html_add(out, html_word(finding, "text"));
+		if (html_word(finding, "against")[0]) {
+			text_add(out, " (but: ");
+			html_add(out, html_word(finding, "against"));
+			text_add(out, ")");
+		}
 		text_add(out, "</span>");
 	}
 	text_add(out, "</th><td class=\"number\">");

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "judge/diagnose_peer.h"
+#include "judge/driver.h"
 #include "judge/port_evidence.h"
 #include "util/units.h"
 
@@ -19,9 +20,7 @@ enum {
 	STATUS_REM_INV_REQ = 9,
 	STATUS_REM_ACCESS = 10,
 	STATUS_REM_OP = 11,
-	STATUS_RETRY_EXC = 12,
 	STATUS_RNR_RETRY_EXC = 13,
-	STATUS_RESP_TIMEOUT = 20,
 };
 
 /* What a rule about an error looks at. measurement is NULL for the error of a whole run. */
@@ -173,21 +172,39 @@ static bool find_unresolved_path(const struct view *view)
 	return true;
 }
 
+static const char *driver_of(const struct view *view)
+{
+	const struct measurement *m = view->measurement;
+
+	if (!m) {
+		return "";
+	}
+	return strcmp(view->failure->node, m->responder.endpoint.node) == 0
+		       ? m->responder.port.driver
+		       : m->initiator.port.driver;
+}
+
 static bool find_lost_path(const struct view *view)
 {
+	bool has_heard_both = view->measurement && view->measurement->responder.has_totals;
 	char path[PATH_SIZE];
 
-	if (!is_status(view, STATUS_RETRY_EXC) && !is_status(view, STATUS_RESP_TIMEOUT)) {
+	if (view->failure->error.kind != ERROR_KIND_WC_STATUS ||
+	    !driver_may_mean(driver_of(view), view->failure->error.number, DRIVER_SILENCE)) {
 		return false;
 	}
 	/* Both daemons were heard to the end: then it is not that one of them died. */
 	finding_add(
 		view->findings, FINDING_PATH_LOST,
-		view->measurement && view->measurement->responder.has_totals ? CONFIDENCE_CERTAIN
-									     : CONFIDENCE_LIKELY,
-		view->evidence,
+		has_heard_both ? CONFIDENCE_CERTAIN : CONFIDENCE_LIKELY, view->evidence,
 		"packets do not get through from %s: retries were used up without an acknowledgement",
 		path_of(view, path, sizeof(path)));
+	if (!has_heard_both) {
+		finding_doubt(view->findings, FINDING_PATH_LOST,
+			      "the other end sent no totals: it may not have been there to answer");
+	} else {
+		port_evidence_doubt_path(view->measurement, view->findings);
+	}
 	return true;
 }
 
@@ -376,6 +393,11 @@ static void find_missed(struct measurement *measurement)
 		 write_value(result, result->limit, limit), result->samples);
 	finding_add(&measurement->findings, FINDING_EXPECTATION_MISSED, confidence, evidence,
 		    "%s was not met: %s%s", result->expectation.text, actual, more);
+	if (confidence == CONFIDENCE_POSSIBLE) {
+		finding_doubt(
+			&measurement->findings, FINDING_EXPECTATION_MISSED,
+			"the host was short of CPU, so that the tester itself may have been too slow");
+	}
 }
 
 static void find_too_few(struct measurement *measurement)

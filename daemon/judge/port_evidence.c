@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "judge/driver.h"
 #include "model/counter.h"
 
 /* Above this many packets for one of ours the port has other users. */
@@ -109,28 +109,6 @@ static bool find_shared(struct measurement *m)
 	return false;
 }
 
-/*
- * What a driver counts as retransmission although nothing was lost. The timer of soft-RoCE runs on
- * while acknowledgements come, and goes off now and then on a busy queue pair: the other end then
- * gets what it had, and counts duplicates.
- */
-static const struct {
-	const char *driver;
-	bool resends_without_loss;
-} quirks[] = {
-	{ "rdma_rxe", true },
-};
-
-static bool resends_without_loss(const struct participant *end)
-{
-	for (size_t i = 0; i < sizeof(quirks) / sizeof(quirks[0]); i++) {
-		if (strcmp(end->port.driver, quirks[i].driver) == 0) {
-			return quirks[i].resends_without_loss;
-		}
-	}
-	return false;
-}
-
 /* Retransmissions of `end` for which something was lost, as far as can be told. */
 static uint64_t losses_of(const struct participant *end, const struct participant *other)
 {
@@ -138,14 +116,14 @@ static uint64_t losses_of(const struct participant *end, const struct participan
 	uint64_t duplicates = value_of(other, COUNTER_DUPLICATE_REQUESTS);
 	uint64_t gaps = value_of(other, COUNTER_OUT_OF_SEQUENCE);
 
-	if (!resends_without_loss(end)) {
+	if (!driver_resends_without_loss(end->port.driver)) {
 		return resent;
 	}
 	resent = resent > duplicates ? resent - duplicates : 0;
 	return gaps > resent ? gaps : resent;
 }
 
-static void find_retransmissions(struct measurement *m, enum confidence most)
+static void find_retransmissions(struct measurement *m, enum confidence most, const char *doubt)
 {
 	uint64_t ours = value_of(&m->initiator, COUNTER_RETRANSMISSIONS);
 	uint64_t theirs = value_of(&m->responder, COUNTER_RETRANSMISSIONS);
@@ -174,9 +152,18 @@ static void find_retransmissions(struct measurement *m, enum confidence most)
 		    evidence, "packets between %s/%s and %s/%s had to be sent again",
 		    m->initiator.endpoint.node, m->initiator.endpoint.device,
 		    m->responder.endpoint.node, m->responder.endpoint.device);
+	if (doubt) {
+		finding_doubt(&m->findings, FINDING_RETRANSMISSIONS, "%s", doubt);
+	}
+	if (losses < ours + theirs) {
+		finding_doubt(
+			&m->findings, FINDING_RETRANSMISSIONS,
+			"this driver sends again without a loss when it is busy, and what came twice was not lost");
+	}
 }
 
-static void find_damage(struct measurement *m, const struct participant *end, enum confidence most)
+static void find_damage(struct measurement *m, const struct participant *end, enum confidence most,
+			const char *doubt)
 {
 	char evidence[LIMIT_TEXT];
 	uint64_t link = value_of(end, COUNTER_LINK_ERRORS);
@@ -188,6 +175,9 @@ static void find_damage(struct measurement *m, const struct participant *end, en
 		finding_add(&m->findings, FINDING_ICRC_ERRORS, most, evidence,
 			    "%s/%s dropped damaged packets", end->endpoint.node,
 			    end->endpoint.device);
+		if (doubt) {
+			finding_doubt(&m->findings, FINDING_ICRC_ERRORS, "%s", doubt);
+		}
 	}
 	/* What a link does is nobody's traffic: others on the port make it no less certain. */
 	if (link + downed > 0) {
@@ -203,15 +193,19 @@ void port_evidence_find(struct measurement *m)
 {
 	/* What an error left half done is not told apart from what others sent. */
 	bool is_whole = !error_is_set(&m->first_error.error);
-	bool is_doubtful = (is_whole && find_shared(m)) ||
-			   finding_has(&m->findings, FINDING_HOST_STARVED, CONFIDENCE_LIKELY);
-	enum confidence most = is_doubtful ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;
+	bool is_shared = is_whole && find_shared(m);
+	bool is_starved = finding_has(&m->findings, FINDING_HOST_STARVED, CONFIDENCE_LIKELY);
+	enum confidence most = is_shared || is_starved ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;
+	const char *doubt =
+		is_shared    ? "the port carried traffic of others, which may have caused it"
+		: is_starved ? "the host was short of CPU, so that the tester may have caused it"
+			     : NULL;
 
 	if (is_whole) {
-		find_retransmissions(m, most);
+		find_retransmissions(m, most, doubt);
 	}
-	find_damage(m, &m->initiator, most);
-	find_damage(m, &m->responder, most);
+	find_damage(m, &m->initiator, most, doubt);
+	find_damage(m, &m->responder, most, doubt);
 }
 
 bool port_evidence_is_degraded(const struct measurement *measurement)
@@ -237,5 +231,43 @@ void port_evidence_path(const struct measurement *m, char *out, size_t size)
 			 m->responder.endpoint.node, m->responder.endpoint.device,
 			 value_of(&m->responder, COUNTER_RECEIVED_PACKETS),
 			 value_of(&m->responder, COUNTER_SENT_PACKETS));
+	}
+}
+
+/*
+ * A request that is given up was sent once and again retry_cnt times: if fewer packets than that
+ * are missing at the other end, it was not for want of arriving.
+ */
+static bool has_arrived(const struct measurement *m, const struct participant *from,
+			const struct participant *to)
+{
+	uint64_t sent = value_of(from, COUNTER_SENT_PACKETS);
+	uint64_t received = value_of(to, COUNTER_RECEIVED_PACKETS);
+	uint64_t tries = m->assignment.workload.qp.retry_cnt + 1;
+
+	return is_known(from, COUNTER_SENT_PACKETS) && is_known(to, COUNTER_RECEIVED_PACKETS) &&
+	       sent > 0 && (received >= sent || sent - received < tries);
+}
+
+void port_evidence_doubt_path(const struct measurement *m, struct findings *findings)
+{
+	if (!has_arrived(m, &m->initiator, &m->responder)) {
+		return;
+	}
+	finding_doubt(findings, FINDING_PATH_LOST,
+		      "%s/%s counted %" PRIu64 " packets as received, of %" PRIu64
+		      " that %s/%s sent: requests did arrive",
+		      m->responder.endpoint.node, m->responder.endpoint.device,
+		      value_of(&m->responder, COUNTER_RECEIVED_PACKETS),
+		      value_of(&m->initiator, COUNTER_SENT_PACKETS), m->initiator.endpoint.node,
+		      m->initiator.endpoint.device);
+	if (has_arrived(m, &m->responder, &m->initiator)) {
+		finding_doubt(findings, FINDING_PATH_LOST,
+			      "%s/%s counted %" PRIu64 " packets as received, of %" PRIu64
+			      " that %s/%s sent: answers did arrive",
+			      m->initiator.endpoint.node, m->initiator.endpoint.device,
+			      value_of(&m->initiator, COUNTER_RECEIVED_PACKETS),
+			      value_of(&m->responder, COUNTER_SENT_PACKETS),
+			      m->responder.endpoint.node, m->responder.endpoint.device);
 	}
 }

@@ -22,3 +22,6 @@ bool port_evidence_is_degraded(const struct measurement *measurement);
 /* Where packets went, for an error of silence: "a/rxe0 sent 120 packets, b/rxe1 received 0"; ""
  * when either is not known. */
 void port_evidence_path(const struct measurement *measurement, char *out, size_t size);
+
+/* What both ports counted against a path that is said to be lost: packets that did arrive. */
+void port_evidence_doubt_path(const struct measurement *measurement, struct findings *findings);

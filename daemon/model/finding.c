@@ -83,10 +83,32 @@ void finding_add(struct findings *findings, enum finding_code code, enum confide
 	finding->code = code;
 	finding->confidence = confidence;
 	text_copy(finding->evidence, sizeof(finding->evidence), evidence ? evidence : "");
+	finding->against[0] = '\0';
 	va_start(arguments, format);
 	vsnprintf(sentence, sizeof(sentence), format, arguments);
 	va_end(arguments);
 	text_copy(finding->text, sizeof(finding->text), sentence);
+}
+
+void finding_doubt(struct findings *findings, enum finding_code code, const char *format, ...)
+{
+	char sentence[LIMIT_TEXT];
+	char whole[2 * LIMIT_TEXT + 8];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(sentence, sizeof(sentence), format, arguments);
+	va_end(arguments);
+	for (size_t i = 0; i < findings->count; i++) {
+		struct finding *finding = &findings->items[i];
+
+		if (finding->code == code) {
+			snprintf(whole, sizeof(whole), "%s%s%s", finding->against,
+				 finding->against[0] ? "; " : "", sentence);
+			text_copy(finding->against, sizeof(finding->against), whole);
+			return;
+		}
+	}
 }
 
 bool finding_has(const struct findings *findings, enum finding_code code,
@@ -119,6 +141,7 @@ json_t *finding_write(const struct findings *findings)
 		json_set_string(object, "text", finding->text);
 		json_set_string(object, "evidence",
 				finding->evidence[0] ? finding->evidence : NULL);
+		json_set_string(object, "against", finding->against[0] ? finding->against : NULL);
 		json_set_string(object, "explanation", info->explanation);
 		json_set_string(object, "cure", info->cure);
 		json_array_append_new(array, object);

@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * A diagnosis with a stable code (findings.def), a confidence, a sentence, evidence and what to do.
+ * A diagnosis with a stable code (findings.def), a confidence, a sentence, what speaks for and
+ * against it, and what to do.
  */
 
 #include <stdbool.h>
@@ -26,7 +27,8 @@ struct finding {
 	enum finding_code code;
 	enum confidence confidence;
 	char text[LIMIT_TEXT]; /* one sentence about this case, with names */
-	char evidence[LIMIT_TEXT]; /* what was seen on which end */
+	char evidence[LIMIT_TEXT]; /* what was seen on which end: what speaks for it */
+	char against[LIMIT_TEXT]; /* what speaks against it; "" nothing */
 };
 
 struct findings {
@@ -48,6 +50,9 @@ const struct finding_info *finding_info(enum finding_code code);
 void finding_add(struct findings *findings, enum finding_code code, enum confidence confidence,
 		 const char *evidence, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
+/* One thing more that speaks against the finding of this code; nothing if there is none. */
+void finding_doubt(struct findings *findings, enum finding_code code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 /* Whether this code is there with at least that confidence. */
 bool finding_has(const struct findings *findings, enum finding_code code,
 		 enum confidence confidence);

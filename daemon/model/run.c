@@ -245,6 +245,7 @@ static json_t *write_first_finding(const struct run *run)
 	json_set_string(object, "name", finding_info(finding->code)->slug);
 	json_set_string(object, "confidence", confidence_names[finding->confidence]);
 	json_set_string(object, "text", finding->text);
+	json_set_string(object, "against", finding->against[0] ? finding->against : NULL);
 	return object;
 }
 

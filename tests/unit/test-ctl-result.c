@@ -203,6 +203,7 @@ static void a_failure_shows_the_first_error_the_finding_and_the_cure(void **stat
 		&measurement->findings, FINDING_PATH_LOST, CONFIDENCE_CERTAIN,
 		"node1/rxe0 sent 9 841 packets, none of which node2/rxe1 received; both ports are up",
 		"nothing that node1/rxe0 sends reaches node2/rxe1");
+	finding_doubt(&measurement->findings, FINDING_PATH_LOST, "the other end was seen before");
 	finish(run);
 	assert_rendered(
 		run, false,
@@ -213,6 +214,7 @@ static void a_failure_shows_the_first_error_the_finding_and_the_cure(void **stat
 		"  RDT-0107 packets do not get through (certain)\n"
 		"      nothing that node1/rxe0 sends reaches node2/rxe1\n"
 		"      seen: node1/rxe0 sent 9 841 packets, none of which node2/rxe1 received; both ports are up\n"
+		"      but: the other end was seen before\n"
 		"      do: Check link state on both ends, MTU along the path, and that nothing drops UDP port 4791.\n"
 		"  clock tsc · first post after 34 ms · worker had 71 % of a CPU, preempted 3 times\n"
 		"  run 01K3V9Q7W0E5R2T8Y4U6J1M3N5 · 2026-09-01 12:00:00Z · rdmatestctl results 01K3V9Q7W0\n");

@@ -216,6 +216,7 @@ static void a_lost_path_is_certain_when_the_responder_was_heard_to_the_end(void 
 		    12);
 	diagnose_measurement(m);
 	assert_int_equal(m->findings.items[0].confidence, CONFIDENCE_LIKELY);
+	assert_non_null(strstr(m->findings.items[0].against, "sent no totals"));
 	m->findings.count = 0;
 	m->responder.has_totals = true;
 	diagnose_measurement(m);
@@ -312,6 +313,7 @@ static void numbers_of_a_starved_worker_are_doubtful_and_errors_are_not(void **s
 	assert_int_equal(m->findings.items[0].code, FINDING_HOST_STARVED);
 	assert_int_equal(m->findings.items[1].code, FINDING_EXPECTATION_MISSED);
 	assert_int_equal(m->findings.items[1].confidence, CONFIDENCE_POSSIBLE);
+	assert_non_null(strstr(m->findings.items[1].against, "short of CPU"));
 	free(m);
 	m = new_starved();
 	add_result(m, "errors == 0", OUTCOME_MISSED, 3);

@@ -105,6 +105,29 @@ static void a_long_sentence_is_cut_whole(void **state)
 	assert_int_equal(strlen(findings.items[0].evidence), LIMIT_TEXT - 1);
 }
 
+static void what_speaks_against_a_finding_is_kept_apart(void **state)
+{
+	struct findings findings = { 0 };
+	char huge[3000];
+	json_t *json;
+
+	memset(huge, 'x', sizeof(huge) - 1);
+	huge[sizeof(huge) - 1] = '\0';
+	finding_add(&findings, FINDING_PATH_LOST, CONFIDENCE_LIKELY, "seen", "lost");
+	finding_doubt(&findings, FINDING_PATH_LOST, "first %d", 1);
+	finding_doubt(&findings, FINDING_PATH_LOST, "second");
+	finding_doubt(&findings, FINDING_STALLED, "of none that is there");
+	assert_int_equal(findings.count, 1);
+	assert_string_equal(findings.items[0].evidence, "seen");
+	assert_string_equal(findings.items[0].against, "first 1; second");
+	json = finding_write(&findings);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(json, 0), "against")),
+			    "first 1; second");
+	json_decref(json);
+	finding_doubt(&findings, FINDING_PATH_LOST, "%s", huge);
+	assert_int_equal(strlen(findings.items[0].against), LIMIT_TEXT - 1);
+}
+
 static void findings_are_written_with_code_words_and_cure(void **state)
 {
 	struct findings findings = { 0 };
@@ -118,6 +141,7 @@ static void findings_are_written_with_code_words_and_cure(void **state)
 	assert_string_equal(json_string_value(json_object_get(first, "confidence")), "likely");
 	assert_string_equal(json_string_value(json_object_get(first, "text")), "lost");
 	assert_true(json_is_null(json_object_get(first, "evidence")));
+	assert_true(json_is_null(json_object_get(first, "against")));
 	assert_true(json_is_string(json_object_get(first, "cure")));
 	json_decref(json);
 }
@@ -130,6 +154,7 @@ int main(void)
 		cmocka_unit_test(the_most_confident_stands_first_and_a_code_is_there_once),
 		cmocka_unit_test(a_full_list_drops_the_least_confident),
 		cmocka_unit_test(a_long_sentence_is_cut_whole),
+		cmocka_unit_test(what_speaks_against_a_finding_is_kept_apart),
 		cmocka_unit_test(findings_are_written_with_code_words_and_cure),
 	};
 

@@ -154,14 +154,15 @@ static void the_headline_says_what_is_wrong_and_where_to_look(void **state)
 	};
 	_cleanup_text_ struct text out = TEXT_INIT;
 
-	page_add_scenario(&page, json_pack("{s:s,s:{s:s,s:s,s:s,s:{s:s,s:s}}}", "name", "mixed",
+	page_add_scenario(&page, json_pack("{s:s,s:{s:s,s:s,s:s,s:{s:s,s:s,s:s}}}", "name", "mixed",
 					   "last", "id", "01J8Z3R6Q0W4T5Y6A7S8D9F0GH", "scenario",
 					   "mixed", "verdict", "fail", "first_finding", "code",
-					   "RDT-0107", "text", "no way"));
+					   "RDT-0107", "text", "no way", "against", "a <doubt>"));
 	page_write(&page, &out);
 	assert_non_null(strstr(out.data, "FAIL: mixed"));
-	assert_non_null(
-		strstr(out.data, "RDT-0107: no way. rdmatestctl results 01J8Z3R6Q0 tells all"));
+	assert_non_null(strstr(
+		out.data,
+		"RDT-0107: no way (but: a &lt;doubt&gt;). rdmatestctl results 01J8Z3R6Q0 tells all"));
 	assert_non_null(strstr(out.data, "rdmatestctl check --config=/etc/a.yaml tells"));
 	assert_non_null(strstr(out.data, "mlx5_0: Permission denied"));
 	/* Runs that are not over have no verdict. */

@@ -263,6 +263,55 @@ static void an_error_keeps_its_verdict_and_tells_where_packets_went(void **state
 	free(scene);
 }
 
+static void doubt_path(struct scene *scene)
+{
+	scene->m.findings.count = 0;
+	finding_add(&scene->m.findings, FINDING_PATH_LOST, CONFIDENCE_CERTAIN, NULL, "lost");
+	port_evidence_doubt_path(&scene->m, &scene->m.findings);
+}
+
+static void packets_that_arrived_speak_against_a_lost_path(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
+	const char *against = scene->m.findings.items[0].against;
+
+	scene->m.assignment.workload.qp.retry_cnt = 6;
+	/* Not known: nothing is said. */
+	set(&scene->m.initiator, COUNTER_SENT_PACKETS, 1000);
+	doubt_path(scene);
+	assert_string_equal(against, "");
+	/* As many are missing as one request was sent times. */
+	set(&scene->m.responder, COUNTER_RECEIVED_PACKETS, 993);
+	set(&scene->m.responder, COUNTER_SENT_PACKETS, 900);
+	set(&scene->m.initiator, COUNTER_RECEIVED_PACKETS, 900);
+	doubt_path(scene);
+	assert_string_equal(against, "");
+	set(&scene->m.responder, COUNTER_RECEIVED_PACKETS, 994);
+	doubt_path(scene);
+	assert_non_null(strstr(against, "b/rxe1 counted 994 packets as received, of 1000 that "
+					"a/rxe0 sent: requests did arrive"));
+	assert_non_null(strstr(against, "answers did arrive"));
+	set(&scene->m.initiator, COUNTER_RECEIVED_PACKETS, 800);
+	doubt_path(scene);
+	assert_non_null(strstr(against, "requests did arrive"));
+	assert_null(strstr(against, "answers did arrive"));
+	free(scene);
+}
+
+static void what_makes_a_counter_doubtful_stands_beside_it(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
+
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 1000);
+	judge(scene);
+	assert_string_equal(found(scene, FINDING_RETRANSMISSIONS)->against, "");
+	set(&scene->m.initiator, COUNTER_SENT_PACKETS, 40000ull * OPERATIONS * 16);
+	judge(scene);
+	assert_non_null(
+		strstr(found(scene, FINDING_RETRANSMISSIONS)->against, "traffic of others"));
+	free(scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +326,8 @@ int main(void)
 		cmocka_unit_test(a_sick_link_degrades_whoever_else_uses_it),
 		cmocka_unit_test(what_is_not_known_is_no_evidence),
 		cmocka_unit_test(an_error_keeps_its_verdict_and_tells_where_packets_went),
+		cmocka_unit_test(packets_that_arrived_speak_against_a_lost_path),
+		cmocka_unit_test(what_makes_a_counter_doubtful_stands_beside_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

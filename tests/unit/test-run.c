@@ -354,6 +354,7 @@ static void a_line_of_the_list_names_the_most_telling_finding(void **state)
 	json = run_write_summary(run);
 	expect_word(json, "first_finding.code", "RDT-0107");
 	expect_word(json, "first_finding.text", "lost");
+	assert_true(json_is_null(path(json, "first_finding.against")));
 	json_decref(json);
 
 	finding_add(&run->findings, FINDING_RUN_ABORTED, CONFIDENCE_CERTAIN, NULL, "stopped");
