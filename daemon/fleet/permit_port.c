@@ -40,6 +40,7 @@ static enum permit_answer check_port(struct permit_request *request, struct erro
 			  "network interface",
 			  local->device, local->port_num, request->local_node,
 			  port_state_names[port->state]);
+		error_number(err, ENETDOWN);
 		return permit_refuse(err, STAGE_DISCOVER, "device");
 	}
 	request->port = port;

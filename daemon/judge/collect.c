@@ -28,6 +28,11 @@ enum {
 /* The clocks of both ends' traffic start apart by a message; what is nearer than this has no order.
  */
 #define SKEW_NS 100000000ull
+/* A device that was removed without an event is missed when its port is looked at, or by the next
+ * scan, every 2 s. */
+#define REMOVAL_NS 3000000000ull
+/* So much later an event of a port may be read than the error it caused. */
+#define EVENT_NS 1000000000ull
 
 #define CANDIDATES 5
 
@@ -35,6 +40,7 @@ struct candidates {
 	size_t count;
 	struct failure items[CANDIDATES];
 	bool is_responder[CANDIDATES];
+	bool has_port_down[CANDIDATES]; /* its own port went down before */
 };
 
 static bool is_call(const struct failure *failure, const char *call)
@@ -61,6 +67,12 @@ static uint64_t lost_by_ns(const struct failure *failure)
 	return failure->at_ns > SESSION_SILENCE_NS ? failure->at_ns - SESSION_SILENCE_NS : 0;
 }
 
+static bool is_device_loss(const struct failure *failure)
+{
+	return failure->error.class == ERROR_DEVICE && is_call(failure, "device") &&
+	       failure->error.stage == STAGE_RUN;
+}
+
 /* The other end did not answer. */
 static bool is_silence(const struct failure *failure)
 {
@@ -80,6 +92,15 @@ static bool is_remote_status(const struct failure *failure)
 	       is_status(failure, STATUS_REM_OP) || is_status(failure, STATUS_REM_ABORT);
 }
 
+/* An end whose own port went down needs no lost daemon to explain that nothing came back. */
+static bool has_port_down(const struct participant *end, uint64_t at_ns)
+{
+	const struct port_event *event =
+		end ? port_report_find(&end->totals.port_report, PORT_EVENT_PORT_ERR) : NULL;
+
+	return event && event->at_ns <= at_ns + EVENT_NS;
+}
+
 static void add_candidate(struct candidates *candidates, const struct failure *failure,
 			  const struct participant *end, bool is_responder)
 {
@@ -96,6 +117,7 @@ static void add_candidate(struct candidates *candidates, const struct failure *f
 	if (end && !item->device[0] && item->error.class == ERROR_DEVICE) {
 		text_copy(item->device, sizeof(item->device), end->endpoint.device);
 	}
+	candidates->has_port_down[candidates->count] = has_port_down(end, item->at_ns);
 	candidates->is_responder[candidates->count++] = is_responder;
 }
 
@@ -126,7 +148,11 @@ static bool explains(const struct candidates *candidates, size_t a, size_t b)
 		return true;
 	}
 	if (is_session_loss(cause) && is_silence(effect)) {
-		return lost_by_ns(cause) <= effect->at_ns + SESSION_GRACE_NS;
+		return !candidates->has_port_down[b] &&
+		       lost_by_ns(cause) <= effect->at_ns + SESSION_GRACE_NS;
+	}
+	if (is_device_loss(cause) && is_silence(effect)) {
+		return cause->at_ns <= effect->at_ns + REMOVAL_NS;
 	}
 	if (is_local_status(cause) && candidates->is_responder[a] && is_remote_status(effect) &&
 	    !candidates->is_responder[b]) {
@@ -156,6 +182,20 @@ static uint64_t flushed_of(const struct participant *end)
 	return alone > with_totals ? alone : with_totals;
 }
 
+/* Whose first error it is already, when it is collected again. */
+static const struct participant *named_end(const struct measurement *measurement)
+{
+	const struct participant *const ends[] = { &measurement->initiator,
+						   &measurement->responder };
+
+	for (size_t i = 0; i < 2; i++) {
+		if (strcmp(ends[i]->endpoint.node, measurement->first_error.node) == 0) {
+			return ends[i];
+		}
+	}
+	return NULL;
+}
+
 void collect_first_error(struct measurement *measurement)
 {
 	struct candidates candidates = { 0 };
@@ -165,6 +205,10 @@ void collect_first_error(struct measurement *measurement)
 	size_t first = 0;
 
 	add_candidate(&candidates, &measurement->first_error, NULL, false);
+	if (candidates.count > 0) {
+		candidates.has_port_down[0] =
+			has_port_down(named_end(measurement), candidates.items[0].at_ns);
+	}
 	add_candidate(&candidates, &initiator->failure, initiator, false);
 	add_candidate(&candidates, &initiator->totals.failure, initiator, false);
 	add_candidate(&candidates, &responder->failure, responder, true);

@@ -16,9 +16,10 @@
  * The earliest stage and time win, but: flushed completions are never first; a session that was
  * lost no later than 2 s after a transport error or stall (8 s where it was lost by silence, which
  * takes 6 s to be noticed) is its cause (the process that died took
- * its queue pairs along); an end that stopped since it was told to is not the cause of what the
- * other end saw before; an error that the responder found in its own memory or queue (LOC_*) is the
- * cause of the REM_* that the requester got for it.
+ * its queue pairs along), unless the port of the end that saw it went down before; a device that
+ * was lost no later than 3 s after is, likewise; an end that stopped since it was told to is not
+ * the cause of what the other end saw before; an error that the responder found in its own memory
+ * or queue (LOC_*) is the cause of the REM_* that the requester got for it.
  */
 void collect_first_error(struct measurement *measurement);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "judge/diagnose_peer.h"
+#include "judge/diagnose_port.h"
 #include "judge/driver.h"
 #include "judge/port_evidence.h"
 #include "util/units.h"
@@ -94,6 +95,11 @@ static bool find_abort(const struct view *view)
 static bool find_peer(const struct view *view)
 {
 	return diagnose_peer(view->failure, node_of(view), view->evidence, view->findings);
+}
+
+static bool find_port(const struct view *view)
+{
+	return diagnose_port(view->failure, view->measurement, view->evidence, view->findings);
 }
 
 static bool find_absent_device(const struct view *view)
@@ -283,10 +289,10 @@ static bool find_anything(const struct view *view)
 
 /* The first that explains the error ends the search: the special before the general. */
 static bool (*const error_rules[])(const struct view *view) = {
-	find_bug,	  find_abort,	      find_peer,       find_absent_device,   find_limit,
-	find_unsupported, find_deadline,      find_stall,      find_unresolved_path, find_lost_path,
-	find_receiver,	  find_remote_access, find_completion, find_resource,	     find_input,
-	find_setup,	  find_anything,
+	find_bug,	find_abort,	  find_peer,	      find_port,       find_absent_device,
+	find_limit,	find_unsupported, find_deadline,      find_stall,      find_unresolved_path,
+	find_lost_path, find_receiver,	  find_remote_access, find_completion, find_resource,
+	find_input,	find_setup,	  find_anything,
 };
 
 static void write_end_evidence(const struct participant *end, const char *name, char *out,
@@ -453,6 +459,7 @@ void diagnose_measurement(struct measurement *measurement)
 	find_missed(measurement);
 	find_too_few(measurement);
 	port_evidence_find(measurement);
+	diagnose_port_flaps(measurement);
 }
 
 void diagnose_run(struct run *run)

@@ -31,6 +31,8 @@ static const struct {
 	{ "permit", ERROR_PEER, 0, VERDICT_ERROR },
 	{ "assignment", ERROR_NONE, 0, VERDICT_ERROR },
 	{ "message", ERROR_PEER, 0, VERDICT_ERROR },
+	/* A port that is down is the fabric, also when it was so before anything was sent. */
+	{ "device", ERROR_DEVICE, ENETDOWN, VERDICT_FAIL },
 	{ "device", ERROR_DEVICE, 0, VERDICT_ERROR },
 	/* A daemon or host that hangs is not the fabric. */
 	{ "deadline", ERROR_DEVICE, 0, VERDICT_ERROR },

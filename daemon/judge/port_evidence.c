@@ -214,7 +214,8 @@ bool port_evidence_is_degraded(const struct measurement *measurement)
 
 	return finding_has(findings, FINDING_RETRANSMISSIONS, CONFIDENCE_LIKELY) ||
 	       finding_has(findings, FINDING_ICRC_ERRORS, CONFIDENCE_LIKELY) ||
-	       finding_has(findings, FINDING_LINK_ERRORS, CONFIDENCE_LIKELY);
+	       finding_has(findings, FINDING_LINK_ERRORS, CONFIDENCE_LIKELY) ||
+	       finding_has(findings, FINDING_PORT_DOWN, CONFIDENCE_LIKELY);
 }
 
 void port_evidence_path(const struct measurement *m, char *out, size_t size)

@@ -41,6 +41,9 @@ const char *const confidence_names[] = { "possible", "likely", "certain", NULL }
 #define SLUG_ICRC_ERRORS "icrc-errors"
 #define SLUG_LINK_ERRORS "link-errors"
 #define SLUG_PORT_SHARED "port-shared"
+#define SLUG_PORT_DOWN "port-down"
+#define SLUG_ADDRESS_LOST "address-lost"
+#define SLUG_MTU_SHRUNK "mtu-shrunk"
 
 static const struct finding_info infos[FINDING_COUNT] = {
 #define FINDING(number, name, title, explanation, cure) \

@@ -203,11 +203,13 @@ static int check_port(struct plan_pair *pair, const struct endpoint *endpoint,
 	if (port->state == PORT_STATE_ACTIVE) {
 		return 0;
 	}
-	return plan_pair_refuse(
+	plan_pair_refuse(
 		pair, ERROR_DEVICE, STAGE_DISCOVER, "device", endpoint->node, endpoint->device,
 		"port %" PRIu64 " of %s/%s is %s, not active; check the cable, the netdev and "
 		"`rdmatestctl devices` there",
 		port->port_num, endpoint->node, endpoint->device, port_state_names[port->state]);
+	error_number(&pair->failure.error, ENETDOWN);
+	return -ENETDOWN;
 }
 
 void plan_pair_resolve(struct plan_pair *pair)

@@ -265,6 +265,7 @@ static void name_cause(int error, struct error *err)
 	case ENOENT:
 		text_copy(err->call, sizeof(err->call), "device");
 		err->stage = STAGE_DISCOVER;
+		error_number(err, error);
 		break;
 	case EOPNOTSUPP:
 		err->kind = ERROR_KIND_ERRNO;

@@ -139,6 +139,38 @@ static void a_responder_that_died_at_an_unknown_time_is_the_cause(void **state)
 	EXPECT_CAUSE(status_of(RETRY_EXC, 3 * S), session_of(0), true);
 }
 
+static void a_removed_device_explains_silence_up_to_its_notice(void **state)
+{
+	EXPECT_CAUSE(status_of(RETRY_EXC, 3 * S),
+		     failure_of(ERROR_DEVICE, STAGE_RUN, "device", 6 * S), true);
+	EXPECT_CAUSE(status_of(RETRY_EXC, 3 * S),
+		     failure_of(ERROR_DEVICE, STAGE_RUN, "device", 6 * S + 1), false);
+	EXPECT_CAUSE(status_of(REM_ACCESS, 3 * S),
+		     failure_of(ERROR_DEVICE, STAGE_RUN, "device", 4 * S), false);
+}
+
+static void a_session_does_not_explain_silence_where_the_own_port_went_down(void **state)
+{
+	struct measurement *m = memory_new(sizeof(*m));
+
+	m->initiator.endpoint = (struct endpoint){ "a", "rxe0", 1, 1 };
+	m->responder.endpoint = (struct endpoint){ "b", "rxe1", 1, 1 };
+	m->initiator.failure = status_of(RETRY_EXC, 3 * S);
+	m->responder.failure = session_of(4 * S);
+	port_report_add(&m->initiator.totals.port_report,
+			&(struct port_event){ .kind = PORT_EVENT_PORT_ERR, .at_ns = 2 * S });
+	collect_first_error(m);
+	assert_int_equal(m->first_error.error.number, RETRY_EXC);
+	collect_first_error(m);
+	assert_int_equal(m->first_error.error.number, RETRY_EXC);
+	/* An event that came long after it is not its cause. */
+	m->first_error = FAILURE_INIT;
+	m->initiator.totals.port_report.events[0].at_ns = 4 * S + 1;
+	collect_first_error(m);
+	assert_string_equal(m->first_error.error.call, "session");
+	free(m);
+}
+
 static void the_responder_knows_why_it_refused(void **state)
 {
 	EXPECT_CAUSE(status_of(REM_ACCESS, 2 * S), status_of(LOC_PROT, 2 * S + 50000000), true);
@@ -224,6 +256,8 @@ int main(void)
 		cmocka_unit_test(a_session_lost_within_two_seconds_explains_silence),
 		cmocka_unit_test(a_session_lost_by_silence_was_lost_six_seconds_before),
 		cmocka_unit_test(a_responder_that_died_at_an_unknown_time_is_the_cause),
+		cmocka_unit_test(a_removed_device_explains_silence_up_to_its_notice),
+		cmocka_unit_test(a_session_does_not_explain_silence_where_the_own_port_went_down),
 		cmocka_unit_test(the_responder_knows_why_it_refused),
 		cmocka_unit_test(an_end_that_was_told_to_stop_is_not_the_cause),
 		cmocka_unit_test(what_the_coordinator_saw_takes_part),
