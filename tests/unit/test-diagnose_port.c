@@ -297,6 +297,28 @@ static void an_address_that_went_away_is_certain_with_its_event(void **state)
 	scene_done(&scene);
 }
 
+/* Soft-RoCE may as well say nothing more when it cannot send. */
+static void a_stall_is_explained_by_what_went_away(void **state)
+{
+	struct scene scene = scene_new("rdma_rxe", RETRY_EXC);
+	struct error *error = &scene.m->initiator.totals.failure.error;
+
+	error->kind = ERROR_KIND_NONE;
+	text_copy(error->call, sizeof(error->call), "stall");
+	expect_first(&scene, VERDICT_FAIL, FINDING_STALLED, CONFIDENCE_CERTAIN);
+	scene.m->findings.count = 0;
+	scene.m->first_error = FAILURE_INIT;
+	tell(&scene.m->initiator, PORT_EVENT_GID_CHANGE, 1 * S);
+	text_copy(scene.m->initiator.totals.port_report.after.gid,
+		  sizeof(scene.m->initiator.totals.port_report.after.gid), "::");
+	expect_first(&scene, VERDICT_FAIL, FINDING_ADDRESS_LOST, CONFIDENCE_CERTAIN);
+	scene.m->findings.count = 0;
+	scene.m->first_error = FAILURE_INIT;
+	tell(&scene.m->responder, PORT_EVENT_PORT_ERR, 1 * S);
+	expect_first(&scene, VERDICT_FAIL, FINDING_PORT_DOWN, CONFIDENCE_CERTAIN);
+	scene_done(&scene);
+}
+
 static void another_address_that_changed_is_not_ours(void **state)
 {
 	struct scene scene = scene_new("", RETRY_EXC);
@@ -382,6 +404,7 @@ int main(void)
 		cmocka_unit_test(a_flap_without_an_error_degrades),
 		cmocka_unit_test(ports_that_stayed_up_are_no_finding),
 		cmocka_unit_test(an_address_that_went_away_is_certain_with_its_event),
+		cmocka_unit_test(a_stall_is_explained_by_what_went_away),
 		cmocka_unit_test(another_address_that_changed_is_not_ours),
 		cmocka_unit_test(an_mtu_below_the_path_mtu_is_told_with_both),
 		cmocka_unit_test(a_removed_device_explains_silence_and_what_its_driver_flushes),
