@@ -206,6 +206,24 @@ void counters_read(const char *root, const char *device, uint64_t port_num, cons
 	}
 }
 
+void counters_traffic(const char *root, const char *device, uint64_t port_num, const char *netdev,
+		      struct counters_traffic *ret)
+{
+	struct port_path path;
+	size_t sent = 0;
+	size_t received = 0;
+
+	*ret = (struct counters_traffic){ 0 };
+	find_places(root, device, port_num, netdev, &path);
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+		if (sources[i].counter == COUNTER_SENT_BYTES) {
+			ret->sent[sent++] = read_source(&path, &sources[i]);
+		} else if (sources[i].counter == COUNTER_RECEIVED_BYTES) {
+			ret->received[received++] = read_source(&path, &sources[i]);
+		}
+	}
+}
+
 uint64_t counters_lifespan_ns(const char *root, const char *device, uint64_t port_num)
 {
 	struct port_path path;

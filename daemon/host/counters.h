@@ -19,5 +19,15 @@
 void counters_read(const char *root, const char *device, uint64_t port_num, const char *netdev,
 		   struct counters *ret);
 
+/* Bytes that a port sent and received: all that its network device saw and all that the device
+ * itself counts for RDMA. Drivers count the same traffic in either or both: the one that grew more
+ * tells the least that there was. */
+struct counters_traffic {
+	struct counter_value sent[2];
+	struct counter_value received[2];
+};
+void counters_traffic(const char *root, const char *device, uint64_t port_num, const char *netdev,
+		      struct counters_traffic *ret);
+
 /* A reading that follows another by less than this may still be the old one. 0: never. */
 uint64_t counters_lifespan_ns(const char *root, const char *device, uint64_t port_num);

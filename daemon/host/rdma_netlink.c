@@ -15,6 +15,9 @@
 /* Kinds of queue pairs that each port has for management (ib_qp_type). */
 #define QP_TYPE_SMI 0
 #define QP_TYPE_GSI 1
+/* States with another end (ib_qp_state): ready to receive, ready to send, send queue drained. */
+#define QP_STATE_RTR 2
+#define QP_STATE_SQD 4
 
 /* Attributes of one level, by type; NULL where there is none. */
 struct attributes {
@@ -181,6 +184,7 @@ static void add_qp(void *arg, unsigned type, const struct nlattr *attribute)
 	struct rdma_netlink_user *user;
 	uint64_t process = 0;
 	uint64_t kind = UINT64_MAX;
+	uint64_t state = 0;
 	char part[FACT_NAME] = "";
 
 	if (type != RDMA_NLDEV_ATTR_RES_QP_ENTRY) {
@@ -196,6 +200,8 @@ static void add_qp(void *arg, unsigned type, const struct nlattr *attribute)
 	user = find_user(list->netlink, list->device, (uint32_t)process, part);
 	if (user) {
 		user->qp_count++;
+		(void)read_number(&qp, RDMA_NLDEV_ATTR_RES_STATE, &state);
+		user->connected_count += state >= QP_STATE_RTR && state <= QP_STATE_SQD;
 	}
 }
 

@@ -27,6 +27,7 @@ struct rdma_netlink_user {
 	uint32_t process; /* 0: the kernel */
 	char part[FACT_NAME]; /* of the kernel: "ib_ipoib", "nvme_rdma"; "" for processes */
 	uint64_t qp_count; /* without those every port has for management */
+	uint64_t connected_count; /* of these, ready to receive or to send (RTR, RTS, SQD) */
 };
 
 struct rdma_netlink {

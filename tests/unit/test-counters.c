@@ -136,6 +136,26 @@ static void narrow_counters_are_saturated_at_their_largest_value(void **state)
 	expect(*state, COUNTER_OUT_OF_SEQUENCE, COUNTER_READ, 4294967295u);
 }
 
+static void traffic_is_told_by_the_port_and_by_its_network_device(void **state)
+{
+	const struct tree *tree = *state;
+	struct counters_traffic traffic;
+
+	counters_traffic(tree->root, "mlx5_0", 1, "eth2", &traffic);
+	assert_int_equal(traffic.sent[0].state, COUNTER_ABSENT);
+	assert_int_equal(traffic.received[1].state, COUNTER_ABSENT);
+	tree_write(tree, PORT "port_xmit_data", "1000\n");
+	tree_write(tree, NET "tx_bytes", "123\n");
+	tree_write(tree, NET "rx_bytes", "124\n");
+	counters_traffic(tree->root, "mlx5_0", 1, "eth2", &traffic);
+	assert_int_equal(traffic.sent[0].state, COUNTER_READ);
+	assert_int_equal(traffic.sent[0].value, 4000);
+	assert_int_equal(traffic.sent[1].value, 123);
+	assert_int_equal(traffic.received[0].state, COUNTER_ABSENT);
+	assert_int_equal(traffic.received[1].state, COUNTER_READ);
+	assert_int_equal(traffic.received[1].value, 124);
+}
+
 static void the_lifespan_is_what_the_driver_says_and_bounded(void **state)
 {
 	const struct tree *tree = *state;
@@ -159,6 +179,7 @@ int main(void)
 		TEST(what_is_no_number_is_unreadable_and_spoils_no_other),
 		TEST(a_directory_in_the_place_of_a_counter_is_unreadable),
 		TEST(narrow_counters_are_saturated_at_their_largest_value),
+		TEST(traffic_is_told_by_the_port_and_by_its_network_device),
 		TEST(the_lifespan_is_what_the_driver_says_and_bounded),
 	};
 

@@ -145,6 +145,7 @@ static void queue_pairs_are_counted_by_process_and_part_of_the_kernel(void **sta
 	assert_int_equal(netlink.users[0].process, 812);
 	assert_string_equal(netlink.users[0].device, "rxe0");
 	assert_int_equal(netlink.users[0].qp_count, 2);
+	assert_int_equal(netlink.users[0].connected_count, 1);
 	assert_int_equal(netlink.users[1].process, 0);
 	assert_string_equal(netlink.users[1].part, "nvme_rdma");
 	assert_int_equal(netlink.users[1].qp_count, 1);
