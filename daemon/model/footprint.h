@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/*
+ * What a workload puts on the ports at both ends of it, estimated from what it says alone. Pure.
+ *
+ * Loads are closed and have no limit on their rate. With several operations under way the next one
+ * is always waiting: the port is filled, whatever it is. With one under way the port lies idle for
+ * the rest of the round trip, and nobody waits behind more than that one operation.
+ *
+ * The share is of a port of FOOTPRINT_RATE_BPS whatever the ports are, so that a scenario is right
+ * on every fleet or on none.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/workload.h"
+
+#define FOOTPRINT_RATE_BPS 100000000000ull
+/* Of a small operation and its answer, hosts and network together. */
+#define FOOTPRINT_ROUND_TRIP_NS 4000
+/* What puts more than this on a port disturbs others: the scenario has to say `disruptive`. */
+#define FOOTPRINT_LIMIT_PERCENT 5
+
+struct footprint {
+	uint64_t outstanding; /* operations under way at once */
+	uint64_t operation_bytes; /* of one, on average */
+	double percent; /* of the port's rate, in the direction that is used most */
+};
+
+void footprint_of(const struct workload *workload, struct footprint *ret);
+bool footprint_is_disruptive(const struct footprint *footprint);
+/* "16 operations under way ... fill the port (100 % of its rate)". */
+void footprint_say(const struct footprint *footprint, char *ret, size_t size);

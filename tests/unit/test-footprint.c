@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "model/footprint.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "util/memory.h"
+
+static struct footprint footprint;
+static char said[LIMIT_TEXT];
+
+static struct workload *workload_with(int pattern, uint64_t outstanding)
+{
+	struct workload *workload = memory_new(sizeof(*workload));
+
+	schema_defaults(workload_section_fields, workload);
+	workload->workload.pattern = pattern;
+	workload->workload.load.outstanding = outstanding;
+	return workload;
+}
+
+static struct operation *add(struct workload *workload, int kind, uint64_t weight)
+{
+	struct operation *op = &workload->workload.ops[workload->workload.op_count++];
+
+	op->kind = kind;
+	op->weight = weight;
+	return op;
+}
+
+static void add_size(struct operation *op, uint64_t size_bytes, uint64_t weight)
+{
+	op->sizes[op->size_count++] = (struct operation_size){ size_bytes, weight };
+}
+
+/* Frees it. */
+static bool is_disruptive(struct workload *workload)
+{
+	footprint_of(workload, &footprint);
+	footprint_say(&footprint, said, sizeof(said));
+	free(workload);
+	return footprint_is_disruptive(&footprint);
+}
+
+static bool of_one(int pattern, uint64_t outstanding, uint64_t size_bytes)
+{
+	struct workload *workload = workload_with(pattern, outstanding);
+
+	add_size(add(workload, OPERATION_WRITE, 1), size_bytes, 1);
+	return is_disruptive(workload);
+}
+
+static void several_operations_under_way_fill_any_port(void **state)
+{
+	assert_true(of_one(PATTERN_STREAM, 2, 1));
+	assert_true(of_one(PATTERN_STREAM, 128, 65536));
+	assert_int_equal((int)footprint.percent, 100);
+	assert_non_null(strstr(said, "128 operations"));
+	assert_non_null(strstr(said, "100 %"));
+}
+
+static void how_short_a_stream_is_changes_nothing(void **state)
+{
+	struct workload *workload = workload_with(PATTERN_STREAM, 16);
+
+	workload->run.duration_ns = 0;
+	workload->run.iterations = 1;
+	add_size(add(workload, OPERATION_READ, 1), 64, 1);
+	assert_true(is_disruptive(workload));
+}
+
+static void one_small_operation_at_a_time_disturbs_nobody(void **state)
+{
+	assert_false(of_one(PATTERN_PINGPONG, 1, 0));
+	assert_false(of_one(PATTERN_PINGPONG, 1, 8));
+	assert_false(of_one(PATTERN_PINGPONG, 1, 2048));
+	assert_false(of_one(PATTERN_STREAM, 1, 2048));
+	/* A ping-pong has one whatever else is written. */
+	assert_false(of_one(PATTERN_PINGPONG, 64, 8));
+}
+
+static void large_operations_take_their_share_one_at_a_time_too(void **state)
+{
+	assert_true(of_one(PATTERN_PINGPONG, 1, 4096));
+	assert_true(of_one(PATTERN_PINGPONG, 1, 65536));
+	/* 5.2 us on the wire each way, and 4 us besides */
+	assert_int_equal((int)footprint.percent, 36);
+	assert_non_null(strstr(said, "64KiB"));
+	assert_non_null(strstr(said, "36 %"));
+	assert_true(of_one(PATTERN_STREAM, 1, 1 << 20));
+}
+
+static void sizes_count_by_their_share_of_the_operations(void **state)
+{
+	struct workload *workload = workload_with(PATTERN_PINGPONG, 1);
+	struct operation *op = add(workload, OPERATION_SEND, 3);
+
+	add_size(op, 8, 9);
+	add_size(op, 10008, 1);
+	add_size(add(workload, OPERATION_READ, 1), 8, 1);
+	assert_false(is_disruptive(workload));
+	assert_int_equal(footprint.operation_bytes, 758);
+
+	workload = workload_with(PATTERN_PINGPONG, 1);
+	op = add(workload, OPERATION_SEND, 3);
+	add_size(op, 8, 1);
+	add_size(op, 10008, 1);
+	add_size(add(workload, OPERATION_READ, 1), 8, 1);
+	assert_true(is_disruptive(workload));
+}
+
+static void a_workload_without_operations_has_no_footprint(void **state)
+{
+	assert_false(is_disruptive(workload_with(PATTERN_PINGPONG, 1)));
+	assert_int_equal(footprint.operation_bytes, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(several_operations_under_way_fill_any_port),
+		cmocka_unit_test(how_short_a_stream_is_changes_nothing),
+		cmocka_unit_test(one_small_operation_at_a_time_disturbs_nobody),
+		cmocka_unit_test(large_operations_take_their_share_one_at_a_time_too),
+		cmocka_unit_test(sizes_count_by_their_share_of_the_operations),
+		cmocka_unit_test(a_workload_without_operations_has_no_footprint),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
