@@ -52,6 +52,21 @@ static inline void tree_write(const struct tree *tree, const char *path, const c
 	}
 }
 
+/* The same at once, for who reads it meanwhile. */
+static inline void tree_replace(const struct tree *tree, const char *path, const char *content)
+{
+	char before[520];
+	char after[512];
+
+	snprintf(before, sizeof(before), "%s.new", path);
+	tree_write(tree, before, content);
+	snprintf(before, sizeof(before), "%s%s.new", tree->root, path);
+	snprintf(after, sizeof(after), "%s%s", tree->root, path);
+	if (rename(before, after) != 0) {
+		abort();
+	}
+}
+
 static inline void tree_link(const struct tree *tree, const char *path, const char *target)
 {
 	char whole[512];
