@@ -293,6 +293,13 @@ static int read_key(struct daemon *daemon, struct error *err)
 	return tls_key_read(path, &daemon->parts.identity.key, err);
 }
 
+static const struct inventory *find_inventory(void *arg)
+{
+	struct daemon *daemon = arg;
+
+	return engine_inventory(daemon->parts.engine);
+}
+
 static int make_engine(struct daemon *daemon, struct error *err)
 {
 	struct engine_options options = {
@@ -302,7 +309,15 @@ static int make_engine(struct daemon *daemon, struct error *err)
 		.arg = daemon,
 	};
 
-	return engine_new(&daemon->parts.engine, &options, &daemon->parts.config->daemon, err);
+	struct occupancy_options occupancy = {
+		.event = daemon->parts.event,
+		.sys_root = daemon->options.sys_root,
+		.inventory = find_inventory,
+		.arg = daemon,
+	};
+	int r = engine_new(&daemon->parts.engine, &options, &daemon->parts.config->daemon, err);
+
+	return r < 0 ? r : occupancy_new(&daemon->parts.occupancy, &occupancy, err);
 }
 
 static void make_runs(struct daemon *daemon)
@@ -311,6 +326,7 @@ static void make_runs(struct daemon *daemon)
 	struct agent_options agent = {
 		.event = parts->event,
 		.engine = parts->engine,
+		.occupancy = parts->occupancy,
 		.node_name = parts->node_name,
 	};
 	struct coordinator_options coordinator = {
@@ -483,7 +499,8 @@ void daemon_free(struct daemon *daemon)
 	guest_free(parts->guests);
 	agent_free(parts->agent);
 	peers_free(parts->peers);
-	if (parts->engine != NULL && engine_free(parts->engine, deadline) < 0) {
+	if (occupancy_free(parts->occupancy, deadline) < 0 ||
+	    (parts->engine != NULL && engine_free(parts->engine, deadline) < 0)) {
 		log_error("a call to an RDMA driver hangs; leaving it behind");
 		_Exit(EXIT_FAILURE);
 	}

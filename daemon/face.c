@@ -79,11 +79,16 @@ static json_t *write_status(void *arg)
 		.current = coordinator_active(parts->coordinator),
 		.runs_active = coordinator_active(parts->coordinator) != NULL,
 		.runs_queued = coordinator_queued(parts->coordinator),
+		.runs_waiting = coordinator_waiting(parts->coordinator),
 		.runs_kept = history_count(parts->history),
 	};
 
 	for (size_t i = 0; i < history_count(parts->history); i++) {
 		status.verdicts[history_at(parts->history, i)->verdict]++;
+	}
+	for (size_t i = 0; i < RECORDS_WAITING; i++) {
+		status.waiting[i].run =
+			coordinator_waiting_at(parts->coordinator, i, &status.waiting[i].in_use);
 	}
 	status.next_scenario = find_next(parts, &status.next_ns);
 	return records_status(&status);
@@ -280,6 +285,7 @@ static void fill_gauges(void *arg, struct metrics_gauges *ret)
 		.reload_success_real_ns = parts->config_loaded_real_ns,
 		.runs_active = coordinator_active(parts->coordinator) != NULL,
 		.runs_queued = coordinator_queued(parts->coordinator),
+		.runs_waiting = coordinator_waiting(parts->coordinator),
 		.peers_up = count_peers(parts, PEER_UP),
 		.peers_connecting = count_peers(parts, PEER_CONNECTING),
 		.peers_down = count_peers(parts, PEER_DOWN),
@@ -305,6 +311,9 @@ static void fill_gauges(void *arg, struct metrics_gauges *ret)
 			.port_num = (unsigned)inventory->ports[i].port_num,
 			.state = (enum port_state)inventory->ports[i].state,
 			.link_rate_bps = inventory->ports[i].link_rate_bps,
+			.disruptive_ns = agent_disruptive_ns(parts->agent,
+							     inventory->ports[i].device,
+							     inventory->ports[i].port_num),
 		};
 	}
 }

@@ -18,6 +18,7 @@
 #include "run/coordinator.h"
 #include "run/guest.h"
 #include "run/history.h"
+#include "run/occupancy.h"
 #include "run/schedule.h"
 
 enum daemon_state { DAEMON_STARTING, DAEMON_RUNNING, DAEMON_STOPPING };
@@ -39,6 +40,7 @@ struct parts {
 	struct engine *engine;
 	struct peers *peers;
 	struct session_listener *listener;
+	struct occupancy *occupancy;
 	struct agent *agent;
 	struct guests *guests;
 	struct history *history;

@@ -125,6 +125,7 @@ void status_line_write(const struct parts *parts, char *ret, size_t size)
 {
 	const struct run *active = coordinator_active(parts->coordinator);
 	const struct error *scan_error = engine_scan_error(parts->engine);
+	const char *in_use;
 	const char *sick = engine_sick(parts->engine);
 	_cleanup_text_ struct text line = TEXT_INIT;
 
@@ -136,6 +137,10 @@ void status_line_write(const struct parts *parts, char *ret, size_t size)
 		text_format(&line, "; device %s hangs", sick);
 	}
 	add_runs_line(parts, &line);
+	if (coordinator_waiting(parts->coordinator) > 0) {
+		text_format(&line, "; waiting for a port: %s",
+			    coordinator_waiting_at(parts->coordinator, 0, &in_use)->scenario->name);
+	}
 	if (active != NULL) {
 		text_format(&line, "; running: %s", active->scenario->name);
 	} else {

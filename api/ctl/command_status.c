@@ -143,6 +143,20 @@ static void write_runs(const json_t *status, struct paper *paper)
 	paper_newline(paper);
 }
 
+static void write_waiting(const json_t *status, struct paper *paper)
+{
+	const json_t *waiting = field_array(status, "runs.waiting_for_ports");
+
+	for (size_t i = 0; i < json_array_size(waiting); i++) {
+		const json_t *run = json_array_get(waiting, i);
+
+		start_line(paper, "waiting");
+		paper_format(paper, PAPER_PLAIN, "%s: %s", field_string(run, "scenario", "-"),
+			     field_string(run, "in_use", "for its turn"));
+		paper_newline(paper);
+	}
+}
+
 static void write_next(const json_t *status, struct paper *paper)
 {
 	const char *scenario = field_string(status, "next.scenario", NULL);
@@ -248,6 +262,7 @@ void command_status_render(const json_t *record, struct paper *paper)
 	write_ports(status, paper);
 	write_peers(status, paper);
 	write_runs(status, paper);
+	write_waiting(status, paper);
 	write_next(status, paper);
 	write_config(status, paper);
 	write_last(field_array(record, "scenarios"), paper);

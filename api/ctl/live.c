@@ -157,6 +157,19 @@ static void add_cut(struct paper *paper, const char *string)
 	}
 }
 
+/* For a port that others use. */
+static void show_in_use(const json_t *pair, struct text *line)
+{
+	uint64_t give_up_ns;
+	char duration[UNITS_SIZE];
+
+	if (field_u64(pair, "in_use.gives_up_in_ns", &give_up_ns)) {
+		text_format(line, GAP "gives up in %s" GAP "%s",
+			    units_format_duration(give_up_ns, duration),
+			    field_string(pair, "in_use.text", ""));
+	}
+}
+
 static void show_active(const json_t *pair, size_t others, struct text *line)
 {
 	const json_t *progress = field_find(pair, "progress");
@@ -170,6 +183,7 @@ static void show_active(const json_t *pair, size_t others, struct text *line)
 		text_format(line, " and %zu more", others);
 	}
 	text_format(line, GAP "%s", field_string(pair, "phase", "-"));
+	show_in_use(pair, line);
 	if (progress == NULL) {
 		return;
 	}
@@ -246,6 +260,7 @@ void live_print_changes(const json_t *before, const json_t *progress, const char
 		const json_t *pair = json_array_get(active, i);
 		const json_t *earlier = find_pair(before, pair);
 		const char *phase = field_string(pair, "phase", "-");
+		_cleanup_text_ struct text waits = TEXT_INIT;
 
 		if (earlier != NULL && strcmp(field_string(earlier, "phase", "-"), phase) == 0) {
 			continue;
@@ -253,6 +268,8 @@ void live_print_changes(const json_t *before, const json_t *progress, const char
 		show_pair(pair, endpoints, sizeof(endpoints));
 		paper_format(paper, PAPER_PLAIN, "%s" GAP "%s" GAP "%s", scenario, endpoints,
 			     phase);
+		show_in_use(pair, &waits);
+		paper_add(paper, PAPER_PLAIN, waits.data != NULL ? waits.data : "");
 		paper_newline(paper);
 	}
 }

@@ -11,6 +11,8 @@
 #include "util/units.h"
 
 #define RETRY_AFTER_NS 1000000000ull
+/* Who uses a port will not be done within a second. */
+#define IN_USE_RETRY_AFTER_NS (5 * RETRY_AFTER_NS)
 
 enum permit_answer permit_refuse(struct error *err, enum error_stage stage, const char *call)
 {
@@ -218,8 +220,9 @@ enum permit_answer permit_check(const struct assignment *assignment, const char 
 {
 	static enum permit_answer (*const checks[])(struct permit_request * request,
 						    struct error * err) = {
-		check_parties, check_coordinator, check_assignment, check_duration,
-		check_maxima,  permit_port_check, check_room,
+		check_parties,		check_coordinator,	 check_assignment,  check_duration,
+		check_maxima,		permit_disruptive_check, permit_port_check, check_room,
+		permit_disruptive_duty, permit_disruptive_idle,
 	};
 	struct permit_request request = {
 		.assignment = assignment,
@@ -237,7 +240,9 @@ enum permit_answer permit_check(const struct assignment *assignment, const char 
 
 		if (answer != PERMIT_YES) {
 			if (answer == PERMIT_BUSY) {
-				*ret_retry_after_ns = RETRY_AFTER_NS;
+				*ret_retry_after_ns = strcmp(reason.call, "busy") == 0
+							      ? RETRY_AFTER_NS
+							      : IN_USE_RETRY_AFTER_NS;
 			}
 			if (err && !error_is_set(err)) {
 				*err = reason;

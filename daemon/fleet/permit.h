@@ -7,6 +7,7 @@
  */
 
 #include "model/assignment.h"
+#include "model/port_use.h"
 #include "model/topology.h"
 #include "util/error.h"
 
@@ -16,15 +17,17 @@ struct permit_usage {
 	uint64_t pinned_bytes;
 	bool is_stopping;
 	bool is_endpoint_busy; /* the endpoint runs another job */
+	uint64_t disruptive_ns; /* of our disruptive traffic on the endpoint in the last hour */
+	const struct port_use *port; /* of others on the endpoint; NULL: nobody looked (yet) */
 };
 
 enum permit_answer { PERMIT_YES, PERMIT_BUSY, PERMIT_NO };
 
 /*
  * coordinator: the session's peer name; labels: of that peer if we know it, else NULL. local_node:
- * our name; inventory: ours. BUSY (comes right by waiting) sets *ret_retry_after_ns. err names the
- * limit, its value and the cure: class RESOURCE (limits), INPUT (bad assignment), DEVICE (not
- * here).
+ * our name; inventory: ours. BUSY (comes right by waiting) sets *ret_retry_after_ns; its call is
+ * "busy" (our own jobs), "in_use" (others) or "duty_cycle". err names the limit, its value and the
+ * cure: class RESOURCE (limits), INPUT (bad assignment), DEVICE (not here).
  */
 enum permit_answer permit_check(const struct assignment *assignment, const char *coordinator,
 				const struct labels *labels, const char *local_node,
@@ -32,3 +35,7 @@ enum permit_answer permit_check(const struct assignment *assignment, const char 
 				const struct limit_settings *limits,
 				const struct permit_usage *usage, uint64_t *ret_retry_after_ns,
 				struct error *err);
+
+/* Whether limits let such a job begin only on a port that was looked at (usage.port). */
+bool permit_disruptive_needs_look(const struct assignment *assignment,
+				  const struct limit_settings *limits);

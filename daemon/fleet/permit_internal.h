@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What permit.c (who asks, configured limits, room) and permit_port.c (device, port, their limits)
- * share. Pure.
+ * What permit.c (who asks, configured limits, room), permit_port.c (device, port, their limits) and
+ * permit_disruptive.c (load that others feel) share. Pure.
  */
 
 #include "fleet/permit.h"
@@ -22,6 +22,15 @@ struct permit_request {
 
 /* PERMIT_NO, with stage and call added to err. */
 enum permit_answer permit_refuse(struct error *err, enum error_stage stage, const char *call);
+
+/* Whether what disturbs others says so, and may. */
+enum permit_answer permit_disruptive_check(struct permit_request *request, struct error *err);
+
+/* Whether there is room for it in the hour; before that. */
+enum permit_answer permit_disruptive_duty(struct permit_request *request, struct error *err);
+
+/* Whether others leave the port to it; asked last. */
+enum permit_answer permit_disruptive_idle(struct permit_request *request, struct error *err);
 
 /* Whether the port is there and active, with its GID and within the device's limits. */
 enum permit_answer permit_port_check(struct permit_request *request, struct error *err);

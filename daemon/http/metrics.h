@@ -29,6 +29,7 @@ struct metrics_port {
 	unsigned port_num;
 	enum port_state state;
 	uint64_t link_rate_bps;
+	uint64_t disruptive_ns; /* of disruptive traffic of ours in the last hour */
 };
 
 struct metrics_refusal {
@@ -43,6 +44,7 @@ struct metrics_gauges {
 	int64_t reload_success_real_ns; /* of the last one that worked */
 	uint64_t runs_active;
 	uint64_t runs_queued;
+	uint64_t runs_waiting; /* for ports that others use */
 	uint64_t schedule_missed; /* ticks, since the start */
 	uint64_t peers_up;
 	uint64_t peers_connecting;

@@ -36,6 +36,8 @@ static void write_daemon(struct exposition *exposition, const struct metrics_gau
 	      "Runs that this node coordinates now.");
 	gauge(exposition, "rdmatestd_run_queue_length", gauges->runs_queued,
 	      "Runs that wait for their turn.");
+	gauge(exposition, "rdmatestd_runs_waiting", gauges->runs_waiting,
+	      "Disruptive runs that wait for a port: others use it, or its hour is full.");
 	exposition_family(
 		exposition, "rdmatestd_schedule_missed_total", EXPOSITION_COUNTER,
 		"Scheduled starts left out since the scenario's run before still went on.");
@@ -82,6 +84,14 @@ static void write_ports(struct exposition *exposition, const struct metrics_gaug
 					EXPOSITION_LABELS("device", gauges->ports[i].device, "port",
 							  number));
 		}
+	}
+	exposition_family(exposition, "rdmatestd_port_disruptive_seconds", EXPOSITION_GAUGE,
+			  "Disruptive traffic of this daemon on an RDMA port in the last hour.");
+	for (size_t i = 0; i < gauges->port_count; i++) {
+		snprintf(number, sizeof(number), "%u", gauges->ports[i].port_num);
+		exposition_seconds(exposition, "", (int64_t)gauges->ports[i].disruptive_ns,
+				   EXPOSITION_LABELS("device", gauges->ports[i].device, "port",
+						     number));
 	}
 }
 

@@ -74,6 +74,19 @@ static json_t *write_current(const struct run *run)
 	return object;
 }
 
+static json_t *write_waiting(const struct records_status *status)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < RECORDS_WAITING && status->waiting[i].run != NULL; i++) {
+		json_t *object = write_current(status->waiting[i].run);
+
+		json_set_string(object, "in_use", status->waiting[i].in_use);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
 json_t *records_status(const struct records_status *status)
 {
 	json_t *object = json_object();
@@ -102,6 +115,8 @@ json_t *records_status(const struct records_status *status)
 	json_set_u64(runs, "active", status->runs_active);
 	json_set_take(runs, "current", write_current(status->current));
 	json_set_u64(runs, "queued", status->runs_queued);
+	json_set_u64(runs, "waiting", status->runs_waiting);
+	json_set_take(runs, "waiting_for_ports", write_waiting(status));
 	json_set_u64(runs, "kept", status->runs_kept);
 	json_set_take(runs, "verdicts", write_verdicts(status->verdicts));
 	json_set_take(object, "runs", runs);
@@ -232,6 +247,7 @@ json_t *records_scenario(const struct scenario *scenario, uint64_t next_ns, uint
 			scenario->description[0] ? scenario->description : NULL);
 	json_set_take(object, "labels", labels_write(NULL, &scenario->labels));
 	json_set_bool(object, "is_enabled", scenario->is_enabled);
+	json_set_bool(object, "is_disruptive", scenario->is_disruptive);
 	json_set_string(object, "source", scenario->source[0] ? scenario->source : NULL);
 	json_set_take(object, "schedule", write_schedule(&scenario->schedule, next_ns, missed));
 	json_set_take(object, "last", last ? run_write_summary(last) : NULL);

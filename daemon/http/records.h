@@ -14,6 +14,13 @@
 #include "util/error.h"
 #include "util/json.h"
 
+/* A run that waits for ports that others use. */
+struct records_waiting {
+	const struct run *run;
+	const char *in_use; /* what and by whom; NULL: not known any more */
+};
+#define RECORDS_WAITING 16 /* of them that the status names */
+
 struct records_status {
 	const char *node;
 	const char *version;
@@ -36,6 +43,9 @@ struct records_status {
 	const struct run *current; /* that goes on, or NULL */
 	uint64_t runs_active;
 	uint64_t runs_queued;
+	uint64_t runs_waiting; /* all of them */
+	struct records_waiting waiting[RECORDS_WAITING]; /* the first ones; run NULL behind the last
+							  */
 	uint64_t runs_kept;
 	uint64_t verdicts[VERDICT_COUNT]; /* of the runs kept */
 	const char *next_scenario; /* the next by schedule, or NULL */

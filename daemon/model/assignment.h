@@ -27,6 +27,8 @@ struct assignment {
 	char scenario[LIMIT_NAME];
 	char coordinator[LIMIT_NAME];
 	int role;
+	bool is_disruptive; /* may disturb others on both ports */
+	bool is_scheduled; /* by no person */
 	struct endpoint initiator;
 	struct endpoint responder;
 	struct workload workload; /* resolved: no auto left but cq.size, traffic_class,

@@ -11,6 +11,7 @@
 #include "model/assignment.h"
 #include "model/expectation.h"
 #include "model/finding.h"
+#include "model/port_use.h"
 #include "model/sample.h"
 #include "model/scenario.h"
 #include "model/verdict.h"
@@ -35,6 +36,7 @@ struct participant {
 	struct endpoint endpoint;
 	struct port port; /* as planned with */
 	struct endpoint_info *info; /* as prepared; NULL before; owned */
+	struct port_use_note port_use; /* by others, before it began */
 	struct steps steps; /* set-up, as reported */
 	bool has_totals;
 	struct totals totals;

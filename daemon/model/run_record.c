@@ -138,6 +138,7 @@ static json_t *write_end(const struct participant *end)
 	json_set_u64(object, "gid_index", end->endpoint.gid_index);
 	json_set_string(object, "gid_type", gid != NULL ? gid_type_names[gid->type] : NULL);
 	json_set_take(object, "port", write_port(end));
+	json_set_take(object, "port_use", port_use_note_write(&end->port_use));
 	json_set_take(object, "prepared", write_prepared(end->info));
 	json_set_take(object, "steps", step_write(&end->steps));
 	json_set_take(object, "clock", write_clock(end));

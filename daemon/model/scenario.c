@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "model/footprint.h"
 #include "util/units.h"
 
 const char *const topology_type_names[] = { "pairs", "ring",   "full_mesh", "star",
@@ -130,6 +131,11 @@ const struct schema_field scenario_fields[] = {
 	  SCENARIO(is_enabled),
 	  .fallback = "true",
 	  .doc = "false: never started, by nobody." },
+	{ .key = "disruptive",
+	  .type = SCHEMA_BOOL,
+	  SCENARIO(is_disruptive),
+	  .fallback = "false",
+	  .doc = "true: it may put over 5 % of its rate on a port; it waits for ports that others use. Such a load must say so." },
 	{ .key = "peers",
 	  .type = SCHEMA_MAP,
 	  SCENARIO(peers),
@@ -166,7 +172,6 @@ const struct schema_field scenario_fields[] = {
 	LATER("baseline", "write the value into expect"),
 	LATER("path_variation", "write a scenario for each qp.flow_label"),
 	LATER("reports", "use rdmatestctl results --json"),
-	LATER("disruptive", "leave it out"),
 	{ 0 },
 };
 
@@ -242,6 +247,22 @@ static void check_period(struct check *check, const struct scenario *scenario)
 	}
 }
 
+static void check_footprint(struct check *check, const struct scenario *scenario)
+{
+	struct footprint footprint;
+	char said[LIMIT_TEXT / 2];
+
+	footprint_of(&scenario->workload, &footprint);
+	if (footprint_is_disruptive(&footprint) && !scenario->is_disruptive) {
+		footprint_say(&footprint, said, sizeof(said));
+		complain(
+			check, "disruptive", "workload.pattern",
+			"must be true: %s, above %d %%; write disruptive: true (it then waits for ports that others use), "
+			"or a pingpong of operations of 2KiB or less on average",
+			said, FOOTPRINT_LIMIT_PERCENT);
+	}
+}
+
 static bool has_operation(const struct workload_settings *settings, int kind)
 {
 	for (size_t i = 0; i < settings->op_count; i++) {
@@ -283,6 +304,7 @@ unsigned scenario_check(struct scenario *scenario, workload_report_fn report, vo
 	check.count += workload_check(&scenario->workload, report, arg);
 	check_schedule(&check, &scenario->schedule);
 	check_period(&check, scenario);
+	check_footprint(&check, scenario);
 	check_expectations(&check, scenario);
 	return check.count;
 }

@@ -49,6 +49,7 @@ struct scenario {
 	char description[LIMIT_TEXT];
 	struct labels labels;
 	bool is_enabled;
+	bool is_disruptive; /* may disturb others on its ports: model/footprint */
 	struct scenario_peers peers;
 	struct topology_settings topology;
 	struct schedule schedule;

@@ -24,6 +24,8 @@ static const char *const log_level_names[] = {
 	NULL,
 };
 
+static const char *const allow_disruptive_names[] = { "never", "when_idle", "always", NULL };
+
 const struct schema_field peer_fields[] = {
 	{ .key = "name",
 	  .type = SCHEMA_NAME,
@@ -143,9 +145,21 @@ static const struct schema_field limit_fields[] = {
 	  .read = labels_read_selector,
 	  .fallback = "*",
 	  .doc = "Whose runs this node takes part in: a selector over names and labels of peers." },
+	{ .key = "allow_disruptive",
+	  .type = SCHEMA_ENUM,
+	  LIMIT_AT(allow_disruptive),
+	  .names = allow_disruptive_names,
+	  .fallback = "when_idle",
+	  .doc = "Disruptive scenarios on its ports, its own too; when_idle: under 1 % of the port's rate moves and no queue pair of others is connected." },
+	{ .key = "duty_cycle",
+	  .json_key = "duty_cycle_ppm",
+	  .type = SCHEMA_RATIO,
+	  LIMIT_AT(duty_cycle_ppm),
+	  RANGE(0, 1000000),
+	  .fallback = "5%",
+	  .doc = "Of each hour, that a port may have disruptive traffic before a scheduled run has to wait; runs by hand count and do not wait." },
 	LATER("max_concurrent_runs", "use max_concurrent_jobs"),
 	LATER("max_rate", "use max_duration and max_qps"),
-	LATER("allow_disruptive", "leave it out"),
 	{ 0 },
 };
 

@@ -27,12 +27,21 @@ struct device_settings {
 	uint64_t rail; /* SCHEMA_AUTO: its place in the list */
 };
 
+enum allow_disruptive {
+	ALLOW_DISRUPTIVE_NEVER,
+	ALLOW_DISRUPTIVE_WHEN_IDLE,
+	ALLOW_DISRUPTIVE_ALWAYS
+};
+
 struct limit_settings {
 	uint64_t max_qps; /* of all jobs at once */
 	uint64_t max_pinned_bytes; /* likewise */
 	uint64_t max_concurrent_jobs; /* as responder and initiator together */
 	uint64_t max_duration_ns; /* of one job for a peer */
 	struct selector accept_from; /* whose runs we take part in, by name and known labels */
+	int allow_disruptive; /* enum allow_disruptive */
+	uint64_t duty_cycle_ppm; /* of an hour, for disruptive traffic of scheduled runs on a port
+				  */
 };
 
 enum { LOG_NAMES = 4 };

@@ -9,6 +9,9 @@
 #include "fleet/permit.h"
 #include "model/failure.h"
 #include "run/errand.h"
+#include "run/inquiry.h"
+#include "run/ledger.h"
+#include "util/clock.h"
 #include "util/log.h"
 #include "util/memory.h"
 #include "util/text.h"
@@ -41,7 +44,8 @@ static bool endpoint_is_busy(const struct agent_way *way, const struct assignmen
 }
 
 static enum permit_answer ask_permit(struct agent_way *way, const struct assignment *assignment,
-				     uint64_t *ret_retry_after_ns, struct error *err)
+				     const struct port_use *use, uint64_t *ret_retry_after_ns,
+				     struct error *err)
 {
 	struct agent *agent = way->agent;
 	struct engine_usage used;
@@ -49,11 +53,15 @@ static enum permit_answer ask_permit(struct agent_way *way, const struct assignm
 
 	engine_usage(agent->engine, &used);
 	usage = (struct permit_usage){
-		.jobs = used.jobs,
+		/* Each look costs a question to the kernel: they are bounded as jobs are. */
+		.jobs = used.jobs + inquiry_count(agent),
 		.qps = used.qps,
 		.pinned_bytes = used.pinned_bytes,
 		.is_stopping = agent->is_stopping,
 		.is_endpoint_busy = endpoint_is_busy(way, assignment),
+		.disruptive_ns = agent_disruptive_ns(agent, assignment_local(assignment)->device,
+						     assignment_local(assignment)->port_num),
+		.port = use,
 	};
 	return permit_check(assignment, way->coordinator, way->has_labels ? &way->labels : NULL,
 			    agent->node_name, engine_inventory(agent->engine), &agent->limits,
@@ -77,6 +85,7 @@ static void answer_busy(struct agent_way *way, const struct assignment *assignme
 	json_t *message = errand_answer("busy", assignment);
 
 	json_set_u64(message, "retry_after_ns", retry_after_ns);
+	json_set_string(message, "cause", err->call);
 	json_set_string(message, "error", err->text);
 	way->answer(way->arg, message);
 }
@@ -96,27 +105,38 @@ static struct errand *find_errand(struct agent_way *way, const char *run_id, uin
 	return NULL;
 }
 
-static void handle_prepare(struct agent_way *way, const struct assignment *assignment)
+/* use: NULL while nobody looked at the port. */
+static void begin(struct agent_way *way, const struct assignment *assignment,
+		  const struct port_use *use);
+
+static void on_looked(void *arg, struct inquiry *inquiry, const struct port_use *use)
+{
+	_cleanup_free_ struct assignment *assignment = memory_new(sizeof(*assignment));
+	struct agent_way *way = inquiry_way(inquiry);
+
+	*assignment = *inquiry_assignment(inquiry);
+	inquiry_free(inquiry);
+	begin(way, assignment, use);
+}
+
+static void look(struct agent_way *way, const struct assignment *assignment)
+{
+	struct port_use use = { .unseen = "anything (this process does not look at ports)" };
+
+	if (way->agent->occupancy != NULL) {
+		inquiry_new(way, assignment, on_looked, NULL);
+	} else {
+		begin(way, assignment, &use);
+	}
+}
+
+static void begin(struct agent_way *way, const struct assignment *assignment,
+		  const struct port_use *use)
 {
 	struct error err = ERROR_INIT;
 	uint64_t retry_after_ns = 0;
-	struct errand *errand;
 
-	errand = find_errand(way, assignment->run_id, assignment->pair, assignment->role);
-	if (errand != NULL && errand->state == ERRAND_RELEASING) {
-		error_set(&err, -EBUSY, ERROR_RESOURCE,
-			  "the earlier attempt of this pair is still being released");
-		answer_busy(way, assignment, RELEASING_RETRY_NS, &err);
-		return;
-	}
-	if (errand != NULL) {
-		error_set(&err, -EEXIST, ERROR_PEER,
-			  "pair %" PRIu64 " of run %s is prepared already", assignment->pair,
-			  assignment->run_id);
-		answer_refused(way, assignment, &err);
-		return;
-	}
-	switch (ask_permit(way, assignment, &retry_after_ns, &err)) {
+	switch (ask_permit(way, assignment, use, &retry_after_ns, &err)) {
 	case PERMIT_BUSY:
 		answer_busy(way, assignment, retry_after_ns, &err);
 		return;
@@ -127,9 +147,44 @@ static void handle_prepare(struct agent_way *way, const struct assignment *assig
 		answer_refused(way, assignment, &err);
 		return;
 	case PERMIT_YES:
-		errand_new(way, assignment);
 		break;
 	}
+	if (use == NULL && permit_disruptive_needs_look(assignment, &way->agent->limits)) {
+		look(way, assignment);
+	} else {
+		errand_new(way, assignment, use);
+	}
+}
+
+static bool is_prepared(struct agent_way *way, const struct assignment *assignment,
+			const struct errand *errand)
+{
+	return errand != NULL ||
+	       inquiry_find(way, assignment->run_id, assignment->pair, assignment->role) != NULL;
+}
+
+static void handle_prepare(struct agent_way *way, const struct assignment *assignment)
+{
+	struct error err = ERROR_INIT;
+	struct errand *errand;
+
+	errand = find_errand(way, assignment->run_id, assignment->pair, assignment->role);
+	if (errand != NULL && errand->state == ERRAND_RELEASING) {
+		error_set(&err, -EBUSY, ERROR_RESOURCE,
+			  "the earlier attempt of this pair is still being released");
+		err.stage = STAGE_RESOURCE;
+		text_copy(err.call, sizeof(err.call), "busy");
+		answer_busy(way, assignment, RELEASING_RETRY_NS, &err);
+		return;
+	}
+	if (is_prepared(way, assignment, errand)) {
+		error_set(&err, -EEXIST, ERROR_PEER,
+			  "pair %" PRIu64 " of run %s is prepared already", assignment->pair,
+			  assignment->run_id);
+		answer_refused(way, assignment, &err);
+		return;
+	}
+	begin(way, assignment, NULL);
 }
 
 static void handle_for_errand(struct errand *errand, const char *kind, const json_t *message)
@@ -166,6 +221,11 @@ static void answer_error(struct agent_way *way, const json_t *message, const str
 	way->answer(way->arg, reply);
 }
 
+static int role_of(const char *name)
+{
+	return strcmp(name, job_role_names[ROLE_INITIATOR]) == 0 ? ROLE_INITIATOR : ROLE_RESPONDER;
+}
+
 bool agent_handle(struct agent_way *way, const char *kind, const json_t *message)
 {
 	static const char *const kinds[] = { "prepare", "connect", "start", "stop", "release" };
@@ -200,15 +260,14 @@ bool agent_handle(struct agent_way *way, const char *kind, const json_t *message
 		answer_error(way, message, &err);
 		return true;
 	}
-	errand = find_errand(way, run_id, pair,
-			     strcmp(role, job_role_names[ROLE_INITIATOR]) == 0 ? ROLE_INITIATOR
-									       : ROLE_RESPONDER);
+	errand = find_errand(way, run_id, pair, role_of(role));
 	if (errand != NULL) {
 		handle_for_errand(errand, kind, message);
 	} else if (strcmp(kind, "release") == 0) {
 		/* Nothing to release is as good as released. */
 		json_t *released = json_object();
 
+		inquiry_free(inquiry_find(way, run_id, pair, role_of(role)));
 		json_set_string(released, "kind", "released");
 		json_set_string(released, "run", run_id);
 		json_set_u64(released, "pair", pair);
@@ -247,6 +306,7 @@ void agent_way_free(struct agent_way *way)
 	if (way == NULL) {
 		return;
 	}
+	inquiry_drop(way);
 	list_each(errand, &way->agent->errands, link) {
 		if (errand->way == way) {
 			errand->way = NULL;
@@ -264,8 +324,11 @@ struct agent *agent_new(const struct agent_options *options, const struct limit_
 	agent->event = options->event;
 	agent->engine = options->engine;
 	agent->node_name = options->node_name;
+	agent->occupancy = options->occupancy;
 	agent->limits = *limits;
+	agent->ledger = ledger_new();
 	list_init(&agent->errands);
+	list_init(&agent->inquiries);
 	list_init(&agent->ways);
 	return agent;
 }
@@ -280,6 +343,7 @@ void agent_free(struct agent *agent)
 	list_each(way, &agent->ways, link) {
 		agent_way_free(way);
 	}
+	ledger_free(agent->ledger);
 	free(agent);
 }
 
@@ -297,6 +361,11 @@ void agent_stop(struct agent *agent, const char *reason)
 		log_info("run %s: job released: %s", errand->assignment.run_id, reason);
 		errand_release(errand, false);
 	}
+}
+
+uint64_t agent_disruptive_ns(const struct agent *agent, const char *device, uint64_t port_num)
+{
+	return ledger_used_ns(agent->ledger, device, port_num, clock_mono_ns());
 }
 
 bool agent_is_idle(const struct agent *agent)

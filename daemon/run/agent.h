@@ -8,6 +8,9 @@
  *
  * Every job has deadlines of its own, so that a coordinator that forgets cannot hold resources: 60
  * s from one message to the next before the traffic starts, the assignment's run.timeout over all.
+ *
+ * A disruptive job is prepared once its port was looked at (run/occupancy), where limits ask for
+ * that.
  */
 
 #include <stdbool.h>
@@ -15,6 +18,7 @@
 
 #include "engine/engine.h"
 #include "model/topology.h"
+#include "run/occupancy.h"
 #include "util/json.h"
 
 struct agent;
@@ -24,6 +28,8 @@ struct agent_options {
 	sd_event *event;
 	struct engine *engine;
 	const char *node_name; /* borrowed */
+	/* Asked before a disruptive job begins; NULL: nobody can look at ports. */
+	struct occupancy *occupancy;
 };
 
 struct agent *agent_new(const struct agent_options *options, const struct limit_settings *limits);
@@ -33,6 +39,8 @@ void agent_configure(struct agent *agent, const struct limit_settings *limits);
 /* Releases every job, refuses new ones; agent_is_idle tells when all are gone. */
 void agent_stop(struct agent *agent, const char *reason);
 bool agent_is_idle(const struct agent *agent);
+/* Disruptive traffic of ours on a port in the last hour, whoever asked for it. */
+uint64_t agent_disruptive_ns(const struct agent *agent, const char *device, uint64_t port_num);
 
 /* How answers go back. Takes the message. */
 typedef void (*agent_answer_fn)(void *arg, json_t *message);

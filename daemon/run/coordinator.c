@@ -23,11 +23,19 @@ struct entry {
 	bool has_waited; /* behind another run */
 };
 
+/* A run that waits for ports that others use. */
+struct aside {
+	struct list link;
+	struct execution *execution;
+};
+
 struct coordinator {
 	struct coordinator_options options;
 	struct list queue; /* of struct entry */
 	size_t queued;
 	struct execution *active;
+	struct list aside; /* of struct aside, in order */
+	size_t aside_count;
 	sd_event_source *kick; /* deferred: begins the next run */
 	struct link_local *to_agent;
 	struct link_local *to_us;
@@ -97,6 +105,88 @@ bool coordinator_initiates(const struct coordinator *coordinator, const struct s
 	return false;
 }
 
+/* --- runs that wait for ports that others use --- */
+
+static struct aside *find_aside(const struct coordinator *coordinator,
+				const struct execution *execution)
+{
+	struct aside *aside;
+
+	list_each(aside, &((struct coordinator *)coordinator)->aside, link) {
+		if (aside->execution == execution) {
+			return aside;
+		}
+	}
+	return NULL;
+}
+
+static struct execution *remove_aside(struct coordinator *coordinator, struct aside *aside)
+{
+	struct execution *execution = aside->execution;
+
+	list_remove(&aside->link);
+	free(aside);
+	coordinator->aside_count--;
+	return execution;
+}
+
+static void on_set_aside(void *arg, struct execution *execution)
+{
+	struct coordinator *coordinator = arg;
+	struct aside *aside;
+
+	if (coordinator->active != execution) {
+		return; /* it is already */
+	}
+	aside = memory_new(sizeof(*aside));
+	aside->execution = take(coordinator->active);
+	list_append(&coordinator->aside, &aside->link);
+	coordinator->aside_count++;
+	kick(coordinator);
+}
+
+static bool may_go_on(void *arg, struct execution *execution)
+{
+	struct coordinator *coordinator = arg;
+
+	if (coordinator->active == NULL) {
+		coordinator->active = remove_aside(coordinator, find_aside(coordinator, execution));
+	}
+	return coordinator->active == execution;
+}
+
+/* The one that waits for its turn alone; it waited longest. */
+static bool resume_aside(struct coordinator *coordinator)
+{
+	struct aside *aside;
+
+	list_each(aside, &coordinator->aside, link) {
+		if (execution_wants_turn(aside->execution)) {
+			coordinator->active = remove_aside(coordinator, aside);
+			execution_resume(coordinator->active);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A run that has begun and is not done; NULL when there is none of that id. */
+static struct execution *find_execution(const struct coordinator *coordinator, const char *id)
+{
+	struct aside *aside;
+
+	if (coordinator->active != NULL &&
+	    strcmp(execution_run(coordinator->active)->id, id) == 0) {
+		return coordinator->active;
+	}
+	list_each(aside, &((struct coordinator *)coordinator)->aside, link) {
+		if (strcmp(execution_run(aside->execution)->id, id) == 0) {
+			return aside->execution;
+		}
+	}
+	return NULL;
+}
+
 /* --- one run after the other --- */
 
 static void on_execution_done(void *arg, struct execution *execution)
@@ -104,7 +194,12 @@ static void on_execution_done(void *arg, struct execution *execution)
 	struct coordinator *coordinator = arg;
 	struct run *run = execution_run(execution);
 
-	execution_free(take(coordinator->active));
+	if (coordinator->active == execution) {
+		coordinator->active = NULL;
+	} else {
+		remove_aside(coordinator, find_aside(coordinator, execution));
+	}
+	execution_free(execution);
 	tell(coordinator, run);
 	kick(coordinator);
 }
@@ -119,6 +214,8 @@ static void begin_run(struct coordinator *coordinator, struct run *run, uint64_t
 		.labels = coordinator->options.labels,
 		.send = send_to_node,
 		.done = on_execution_done,
+		.set_aside = on_set_aside,
+		.may_go_on = may_go_on,
 		.arg = coordinator,
 		.accepted_mono_ns = accepted_mono_ns,
 	};
@@ -142,7 +239,10 @@ static int on_kick(sd_event_source *source, void *arg)
 	struct coordinator *coordinator = arg;
 	struct entry *entry = list_first(&coordinator->queue, struct entry, link);
 
-	if (coordinator->active == NULL && entry != NULL) {
+	if (coordinator->active != NULL || resume_aside(coordinator)) {
+		return 0;
+	}
+	if (entry != NULL) {
 		uint64_t since_mono_ns = entry->has_waited ? clock_mono_ns()
 							   : entry->accepted_mono_ns;
 
@@ -162,7 +262,7 @@ int coordinator_submit(struct coordinator *coordinator, const struct scenario *s
 		return error_set(err, -ESHUTDOWN, ERROR_RESOURCE,
 				 "the daemon is stopping; ask again when it is back");
 	}
-	if (coordinator->queued >= COORDINATOR_QUEUE) {
+	if (coordinator->queued + coordinator->aside_count >= COORDINATOR_QUEUE) {
 		return error_set(err, -EBUSY, ERROR_RESOURCE,
 				 "%d runs wait already; wait for some to end, or cancel them",
 				 COORDINATOR_QUEUE);
@@ -202,11 +302,11 @@ static void abort_queued(struct coordinator *coordinator, struct entry *entry, c
 
 int coordinator_cancel(struct coordinator *coordinator, const char *id, const char *reason)
 {
-	const struct run *active = coordinator_active(coordinator);
+	struct execution *execution = find_execution(coordinator, id);
 	struct entry *entry;
 
-	if (active != NULL && strcmp(active->id, id) == 0) {
-		execution_abort(coordinator->active, reason);
+	if (execution != NULL) {
+		execution_abort(execution, reason);
 		return 0;
 	}
 	list_each(entry, &coordinator->queue, link) {
@@ -221,6 +321,7 @@ int coordinator_cancel(struct coordinator *coordinator, const char *id, const ch
 void coordinator_stop(struct coordinator *coordinator, const char *reason)
 {
 	struct entry *entry;
+	struct aside *aside;
 
 	coordinator->is_stopping = true;
 	list_each(entry, &coordinator->queue, link) {
@@ -229,20 +330,30 @@ void coordinator_stop(struct coordinator *coordinator, const char *reason)
 	if (coordinator->active != NULL) {
 		execution_abort(coordinator->active, reason);
 	}
+	list_each(aside, &coordinator->aside, link) {
+		execution_abort(aside->execution, reason);
+	}
 }
 
 bool coordinator_is_idle(const struct coordinator *coordinator)
 {
-	return coordinator->active == NULL && coordinator->queued == 0;
+	return coordinator->active == NULL && coordinator->queued == 0 &&
+	       coordinator->aside_count == 0;
 }
 
 bool coordinator_has(const struct coordinator *coordinator, const char *scenario)
 {
 	const struct run *active = coordinator_active(coordinator);
 	struct entry *entry;
+	struct aside *aside;
 
 	if (active != NULL && strcmp(active->scenario->name, scenario) == 0) {
 		return true;
+	}
+	list_each(aside, &((struct coordinator *)coordinator)->aside, link) {
+		if (strcmp(execution_run(aside->execution)->scenario->name, scenario) == 0) {
+			return true;
+		}
 	}
 	list_each(entry, &((struct coordinator *)coordinator)->queue, link) {
 		if (strcmp(entry->run->scenario->name, scenario) == 0) {
@@ -257,6 +368,25 @@ size_t coordinator_queued(const struct coordinator *coordinator)
 	return coordinator->queued;
 }
 
+size_t coordinator_waiting(const struct coordinator *coordinator)
+{
+	return coordinator->aside_count;
+}
+
+const struct run *coordinator_waiting_at(const struct coordinator *coordinator, size_t index,
+					 const char **ret_in_use)
+{
+	struct aside *aside;
+
+	list_each(aside, &((struct coordinator *)coordinator)->aside, link) {
+		if (index-- == 0) {
+			*ret_in_use = execution_in_use(aside->execution);
+			return execution_run(aside->execution);
+		}
+	}
+	return NULL;
+}
+
 const struct run *coordinator_active(const struct coordinator *coordinator)
 {
 	return coordinator->active != NULL ? execution_run(coordinator->active) : NULL;
@@ -265,27 +395,38 @@ const struct run *coordinator_active(const struct coordinator *coordinator)
 void coordinator_message(struct coordinator *coordinator, const char *node, const char *kind,
 			 const json_t *message)
 {
+	struct aside *aside;
+
+	/* Each takes what is about its own run. */
 	if (coordinator->active != NULL) {
 		execution_message(coordinator->active, node, kind, message);
+	}
+	list_each(aside, &coordinator->aside, link) {
+		execution_message(aside->execution, node, kind, message);
 	}
 }
 
 void coordinator_lost(struct coordinator *coordinator, const char *node, const struct error *why)
 {
+	struct aside *aside;
+
 	if (coordinator->active != NULL) {
 		execution_lost(coordinator->active, node, why);
+	}
+	list_each(aside, &coordinator->aside, link) {
+		execution_lost(aside->execution, node, why);
 	}
 }
 
 json_t *coordinator_progress(const struct coordinator *coordinator, const char *id)
 {
-	const struct run *active = coordinator_active(coordinator);
+	const struct execution *execution = find_execution(coordinator, id);
 	struct entry *entry;
 	uint64_t place = 0;
 	json_t *json;
 
-	if (active != NULL && strcmp(active->id, id) == 0) {
-		return execution_progress(coordinator->active);
+	if (execution != NULL) {
+		return execution_progress(execution);
 	}
 	list_each(entry, &((struct coordinator *)coordinator)->queue, link) {
 		place++;
@@ -305,6 +446,7 @@ struct coordinator *coordinator_new(const struct coordinator_options *options)
 
 	coordinator->options = *options;
 	list_init(&coordinator->queue);
+	list_init(&coordinator->aside);
 	if (sd_event_add_defer(options->event, &coordinator->kick, on_kick, coordinator) < 0) {
 		abort(); /* out of memory only */
 	}
@@ -318,10 +460,15 @@ struct coordinator *coordinator_new(const struct coordinator_options *options)
 
 void coordinator_free(struct coordinator *coordinator)
 {
+	struct aside *aside;
+
 	if (coordinator == NULL) {
 		return;
 	}
 	execution_free(coordinator->active);
+	list_each(aside, &coordinator->aside, link) {
+		execution_free(remove_aside(coordinator, aside));
+	}
 	agent_way_free(coordinator->way);
 	link_local_free(coordinator->to_agent);
 	link_local_free(coordinator->to_us);

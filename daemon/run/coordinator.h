@@ -52,6 +52,11 @@ bool coordinator_has(const struct coordinator *coordinator, const char *scenario
 void coordinator_stop(struct coordinator *coordinator, const char *reason);
 bool coordinator_is_idle(const struct coordinator *coordinator);
 size_t coordinator_queued(const struct coordinator *coordinator);
+/* Runs that wait for ports that others use. */
+size_t coordinator_waiting(const struct coordinator *coordinator);
+/* One of them, and what is in use and by whom; NULL behind the last. Borrowed. */
+const struct run *coordinator_waiting_at(const struct coordinator *coordinator, size_t index,
+					 const char **ret_in_use);
 const struct run *coordinator_active(const struct coordinator *coordinator); /* NULL when none */
 
 /* From peers. */

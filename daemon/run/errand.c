@@ -7,6 +7,7 @@
 
 #include "model/failure.h"
 #include "model/sample.h"
+#include "run/ledger.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/memory.h"
@@ -82,6 +83,9 @@ static void on_prepared(void *arg, struct job *job, const struct endpoint_info *
 
 	errand->state = ERRAND_PREPARED;
 	json_set_take(message, "info", schema_write(endpoint_info_fields, info));
+	if (errand->use.is_told) {
+		json_set_take(message, "port_use", port_use_note_write(&errand->use));
+	}
 	json_set_take(message, "steps", step_write(steps));
 	answer(errand, message);
 	arm(errand, IDLE_TIMEOUT_NS);
@@ -116,11 +120,26 @@ static void on_progress(void *arg, struct job *job, const struct progress *progr
 	answer(errand, message);
 }
 
+/* What others felt of it. */
+static void book(struct errand *errand)
+{
+	const struct endpoint *local = assignment_local(&errand->assignment);
+	uint64_t now_mono_ns = clock_mono_ns();
+
+	if (errand->start_mono_ns == 0 || errand->is_booked || !errand->assignment.is_disruptive) {
+		return;
+	}
+	errand->is_booked = true;
+	ledger_add(errand->agent->ledger, local->device, local->port_num, now_mono_ns,
+		   now_mono_ns - errand->start_mono_ns);
+}
+
 static void on_finished(void *arg, struct job *job, struct totals *totals)
 {
 	struct errand *errand = arg;
 	json_t *message = errand_answer("finished", &errand->assignment);
 
+	book(errand);
 	if (errand->state == ERRAND_RUNNING) {
 		errand->state = ERRAND_FINISHED;
 		arm(errand, IDLE_TIMEOUT_NS);
@@ -150,9 +169,15 @@ static void on_released(void *arg, struct job *job)
 {
 	struct errand *errand = arg;
 
+	book(errand);
 	if (errand->wants_released) {
 		errand->has_failed = false;
 		answer(errand, errand_answer("released", &errand->assignment));
+	}
+	if (errand->agent->occupancy != NULL) {
+		const struct endpoint *local = assignment_local(&errand->assignment);
+
+		occupancy_end_own(errand->agent->occupancy, local->device, local->port_num);
 	}
 	sd_event_source_disable_unref(errand->deadline);
 	list_remove(&errand->link);
@@ -172,7 +197,8 @@ static const struct job_events job_events = {
 
 /* --- what the coordinator asks --- */
 
-void errand_new(struct agent_way *way, const struct assignment *assignment)
+void errand_new(struct agent_way *way, const struct assignment *assignment,
+		const struct port_use *use)
 {
 	struct agent *agent = way->agent;
 	struct errand *errand = memory_new(sizeof(*errand));
@@ -180,6 +206,14 @@ void errand_new(struct agent_way *way, const struct assignment *assignment)
 	errand->agent = agent;
 	errand->way = way;
 	errand->assignment = *assignment;
+	if (use != NULL) {
+		port_use_note(use, &errand->use);
+	}
+	if (agent->occupancy != NULL) {
+		const struct endpoint *local = assignment_local(assignment);
+
+		occupancy_begin_own(agent->occupancy, local->device, local->port_num);
+	}
 	errand->whole_deadline_mono_ns =
 		clock_mono_ns() + workload_timeout_ns(&assignment->workload) + IDLE_TIMEOUT_NS;
 	if (sd_event_add_time(agent->event, &errand->deadline, CLOCK_MONOTONIC, 0, 1000,

@@ -22,9 +22,12 @@ enum errand_state {
 struct agent {
 	sd_event *event;
 	struct engine *engine;
+	struct occupancy *occupancy; /* may be NULL */
 	const char *node_name;
 	struct limit_settings limits;
+	struct ledger *ledger; /* owned */
 	struct list errands;
+	struct list inquiries; /* of run/inquiry */
 	struct list ways;
 	size_t errand_count;
 	bool is_stopping;
@@ -50,12 +53,16 @@ struct errand {
 	sd_event_source *deadline;
 	uint64_t whole_deadline_mono_ns;
 	uint64_t start_mono_ns;
+	bool is_booked; /* its traffic is in the ledger */
 	bool wants_released; /* the coordinator waits for `released` */
 	bool has_failed; /* and said so: that was the last word but `released` */
+	struct port_use_note use; /* of its port by others */
 };
 
-/* Permitted already: it prepares at once. Frees itself when all is released. */
-void errand_new(struct agent_way *way, const struct assignment *assignment);
+/* Permitted already: it prepares at once. use: of its port by others; NULL where nobody had to
+ * look. Frees itself when all is released. */
+void errand_new(struct agent_way *way, const struct assignment *assignment,
+		const struct port_use *use);
 /* Each in its order; out of it the job has failed, and says so. */
 void errand_connect(struct errand *errand, const json_t *message);
 void errand_start(struct errand *errand);

@@ -13,6 +13,7 @@
 #include "run/progress.h"
 #include "run/roster.h"
 #include "util/clock.h"
+#include "util/log.h"
 #include "util/memory.h"
 #include "util/text.h"
 
@@ -35,6 +36,9 @@ struct execution {
 	size_t pairs_done;
 	bool has_begun; /* the first pairs, those that count from the acceptance of the run */
 	bool is_aborted;
+	bool wants_turn; /* there is something to begin, and another run goes on */
+	bool has_waited; /* for a port that others use, and said so */
+	uint64_t in_use_deadline_mono_ns;
 	struct slot slots[EXECUTION_PARALLEL_PAIRS];
 	sd_event_source *turn; /* deferred: the next piece */
 };
@@ -144,6 +148,18 @@ static struct slot *free_slot(struct execution *execution)
 	return NULL;
 }
 
+static void on_measure_deferred(void *arg, struct measure *measure)
+{
+	come_again(arg);
+}
+
+static bool may_try(void *arg, struct measure *measure)
+{
+	struct execution *execution = arg;
+
+	return execution->options.may_go_on(execution->options.arg, execution);
+}
+
 static void begin_pair(struct execution *execution, const struct plan_pair *pair,
 		       const struct plan_brief *brief, struct slot *slot)
 {
@@ -151,6 +167,9 @@ static void begin_pair(struct execution *execution, const struct plan_pair *pair
 		.event = execution->options.event,
 		.send = send_to_node,
 		.done = on_measure_done,
+		.deferred = on_measure_deferred,
+		.may_try = may_try,
+		.in_use_deadline_mono_ns = execution->in_use_deadline_mono_ns,
 		.arg = execution,
 		.accepted_mono_ns = execution->has_begun ? clock_mono_ns()
 							 : execution->options.accepted_mono_ns,
@@ -196,10 +215,48 @@ static bool try_pair(struct execution *execution, size_t index)
 	return true;
 }
 
+/* Whether any goes on, and whether all that do wait for ports that others use. */
+static bool has_active(const struct execution *execution, bool *ret_all_wait)
+{
+	bool has = false;
+
+	*ret_all_wait = true;
+	for (size_t i = 0; i < EXECUTION_PARALLEL_PAIRS; i++) {
+		const struct measure *measure = execution->slots[i].measure;
+		uint64_t ignored;
+
+		if (measure != NULL) {
+			has = true;
+			*ret_all_wait = *ret_all_wait &&
+					measure_in_use(measure, &ignored, &ignored) != NULL;
+		}
+	}
+	return has;
+}
+
+/* Once a run: it tries again every few seconds. */
+static void say_wait(struct execution *execution)
+{
+	const char *in_use = execution_in_use(execution);
+
+	if (!execution->has_waited && in_use != NULL) {
+		execution->has_waited = true;
+		log_info("run %s of scenario \"%s\" waits: %s", execution->run->id,
+			 execution->run->scenario->name, in_use);
+	}
+}
+
 /* Every pair that is refused or whose nodes are free, while there is room; a piece of them. */
 static void begin_pairs(struct execution *execution)
 {
 	size_t begun = 0;
+	bool all_wait;
+
+	execution->wants_turn = execution->left > 0 && !execution->is_aborted &&
+				!execution->options.may_go_on(execution->options.arg, execution);
+	if (execution->wants_turn) {
+		return;
+	}
 
 	for (size_t i = 0; i < execution->plan->count && execution->left > 0; i++) {
 		if (begun == EXECUTION_PIECE) {
@@ -209,10 +266,12 @@ static void begin_pairs(struct execution *execution)
 		begun += !execution->is_begun[i] && try_pair(execution, i);
 	}
 	execution->has_begun = true;
-	for (size_t i = 0; i < EXECUTION_PARALLEL_PAIRS; i++) {
-		if (execution->slots[i].measure != NULL) {
-			return;
+	if (has_active(execution, &all_wait)) {
+		if (all_wait) {
+			say_wait(execution);
+			execution->options.set_aside(execution->options.arg, execution);
 		}
+		return;
 	}
 	execution->phase = PHASE_ENDING;
 	come_again(execution);
@@ -230,6 +289,7 @@ static void begin_planning(struct execution *execution)
 		.node_count = roster_count(execution->roster),
 		.run_id = run->id,
 		.coordinator = self,
+		.is_scheduled = run->trigger != TRIGGER_MANUAL,
 		.only_initiator = run->trigger == TRIGGER_MANUAL ? NULL : self,
 	};
 
@@ -315,6 +375,34 @@ void execution_abort(struct execution *execution, const char *reason)
 	come_again(execution);
 }
 
+void execution_resume(struct execution *execution)
+{
+	if (execution->wants_turn) {
+		come_again(execution);
+	}
+}
+
+bool execution_wants_turn(const struct execution *execution)
+{
+	return execution->wants_turn;
+}
+
+const char *execution_in_use(const struct execution *execution)
+{
+	bool all_wait;
+	uint64_t ignored;
+
+	if (!has_active(execution, &all_wait) || !all_wait) {
+		return NULL;
+	}
+	for (size_t i = 0; i < EXECUTION_PARALLEL_PAIRS; i++) {
+		if (execution->slots[i].measure != NULL) {
+			return measure_in_use(execution->slots[i].measure, &ignored, &ignored);
+		}
+	}
+	return NULL;
+}
+
 void execution_message(struct execution *execution, const char *node, const char *kind,
 		       const json_t *message)
 {
@@ -365,6 +453,16 @@ struct run *execution_run(const struct execution *execution)
 	return execution->run;
 }
 
+/* A scheduled run is over before it is due again. */
+static uint64_t in_use_limit_ns(const struct run *run)
+{
+	uint64_t most_ns = run->scenario->schedule.every_ns / 10 * 9;
+
+	return run->trigger == TRIGGER_SCHEDULE && most_ns < EXECUTION_IN_USE_NS
+		       ? most_ns
+		       : EXECUTION_IN_USE_NS;
+}
+
 struct execution *execution_new(const struct execution_options *options, struct run *run)
 {
 	struct execution *execution = memory_new(sizeof(*execution));
@@ -373,6 +471,7 @@ struct execution *execution_new(const struct execution_options *options, struct 
 	execution->run = run;
 	run->state = RUN_RUNNING;
 	run->started_real_ns = clock_real_ns();
+	execution->in_use_deadline_mono_ns = clock_mono_ns() + in_use_limit_ns(run);
 	execution->roster = roster_new(options->node_name, options->labels,
 				       engine_inventory(options->engine), options->peers);
 	if (sd_event_add_defer(options->event, &execution->turn, on_turn, execution) < 0) {

@@ -18,6 +18,8 @@
 #define EXECUTION_PARALLEL_PAIRS 4
 /* Pairs that one turn begins, or records as refused or stopped, at most. */
 #define EXECUTION_PIECE 8
+/* How long a run waits for ports that others use, all its pairs together. */
+#define EXECUTION_IN_USE_NS (600ull * 1000000000)
 
 struct execution;
 
@@ -32,6 +34,12 @@ struct execution_options {
 	/* The run is done and judged; execution_free may follow at once. Never from inside a call.
 	 */
 	void (*done)(void *arg, struct execution *execution);
+	/* All that is left waits for ports that others use, and holds nothing: another run may go
+	 * on meanwhile. From the loop, never from inside a call. */
+	void (*set_aside)(void *arg, struct execution *execution);
+	/* Whether it may measure now (and is not set aside from then on); asked again, after
+	 * execution_resume at the latest, while it may not. */
+	bool (*may_go_on)(void *arg, struct execution *execution);
 	void *arg;
 	/* From when accepted_to_first_post_ns of the pairs counts that are begun at once. */
 	uint64_t accepted_mono_ns;
@@ -45,6 +53,12 @@ void execution_free(struct execution *execution);
 struct run *execution_run(const struct execution *execution);
 /* What goes on is stopped, what has not begun is recorded as stopped; `done` comes after that. */
 void execution_abort(struct execution *execution, const char *reason);
+/* It may go on, if it waited for that. */
+void execution_resume(struct execution *execution);
+/* Nothing of it but the turn of other runs is in its way. */
+bool execution_wants_turn(const struct execution *execution);
+/* What others use and who, while the run waits for it; NULL while it does not. */
+const char *execution_in_use(const struct execution *execution);
 /* From an end; ignored if it is not about this run. */
 void execution_message(struct execution *execution, const char *node, const char *kind,
 		       const json_t *message);

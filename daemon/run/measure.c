@@ -94,6 +94,7 @@ static void begin_stopping(struct measure *measure)
 	if (measure->phase >= PHASE_STOPPING) {
 		return;
 	}
+	measure->is_deferred = false;
 	enter(measure, PHASE_STOPPING, phase_timeout_ns(PHASE_STOPPING));
 	for (unsigned i = 0; i < 2; i++) {
 		struct side *side = &measure->sides[i];
@@ -172,6 +173,10 @@ static void prepare_second(struct measure *measure)
 static void connect_both(struct measure *measure)
 {
 	end_step(measure, "prepare_second");
+	if (measure->deferred_mono_ns != 0) {
+		step_add(&measure->measurement->coordination, "in_use_wait",
+			 measure->retry_mono_ns - measure->deferred_mono_ns, 0);
+	}
 	enter(measure, PHASE_CONNECT, phase_timeout_ns(PHASE_CONNECT));
 	send_connect(measure, SIDE_INITIATOR);
 	send_connect(measure, SIDE_RESPONDER);
@@ -233,6 +238,22 @@ static void begin_prepare(struct measure *measure)
 	advance(measure);
 }
 
+static void on_wait_over(struct measure *measure)
+{
+	uint64_t wait_ns;
+
+	if (!measure->is_deferred) {
+		begin_prepare(measure);
+	} else if (measure_in_use_over(measure, &wait_ns)) {
+		measure->busy_deadline_mono_ns = clock_mono_ns() + BUSY_TIMEOUT_NS;
+		begin_prepare(measure);
+	} else if (wait_ns > 0) {
+		enter(measure, PHASE_BUSY_WAIT, wait_ns);
+	} else {
+		begin_stopping(measure);
+	}
+}
+
 static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct measure *measure = arg;
@@ -242,7 +263,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 		measure->options.done(measure->options.arg, measure);
 		break;
 	case PHASE_BUSY_WAIT:
-		begin_prepare(measure);
+		on_wait_over(measure);
 		break;
 	case PHASE_STOPPING:
 	case PHASE_RELEASING:
@@ -257,38 +278,78 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 	return 0;
 }
 
-/* Somebody else measures there: let the other end go, come back later. */
-static void on_busy(struct measure *measure, struct side *side, const json_t *message)
+static void let_go(struct measure *measure)
 {
-	uint64_t retry_after_ns = SECOND_NS;
-	char text[LIMIT_TEXT] = "";
-	uint64_t now = clock_mono_ns();
-	struct error err = ERROR_INIT;
-	uint64_t jitter;
-
-	json_get_u64_or(message, "retry_after_ns", 0, 10 * SECOND_NS, &retry_after_ns, NULL);
-	if (retry_after_ns < BUSY_RETRY_LEAST_NS) {
-		retry_after_ns = BUSY_RETRY_LEAST_NS;
-	}
-	json_get_string_or(message, "error", text, sizeof(text), NULL);
-	side->has_job = false;
-	if (now >= measure->busy_deadline_mono_ns) {
-		error_set(&err, -EBUSY, ERROR_PEER, "node \"%s\" stayed busy for %llu s: %s",
-			  side->node, BUSY_TIMEOUT_NS / SECOND_NS, text);
-		measure_failure_set(measure, side, &err, "busy", STAGE_RESOURCE);
-		begin_stopping(measure);
-		return;
-	}
 	for (unsigned i = 0; i < 2; i++) {
 		if (measure->sides[i].has_job) {
 			send_simple(measure, "release", i);
 			measure->sides[i].has_job = false;
 		}
 	}
-	jitter = prng_hash(measure->measurement->assignment.run_id, measure->busy_attempts++) %
-		 (retry_after_ns / 2 + 1);
-	step_add(&measure->measurement->coordination, "busy_wait", retry_after_ns + jitter, 0);
-	enter(measure, PHASE_BUSY_WAIT, retry_after_ns + jitter);
+}
+
+static uint64_t with_jitter(struct measure *measure, uint64_t wait_ns)
+{
+	return wait_ns +
+	       prng_hash(measure->measurement->assignment.run_id, measure->busy_attempts++) %
+		       (wait_ns / 2 + 1);
+}
+
+static void on_in_use(struct measure *measure, struct side *side, const char *cause,
+		      const char *text, uint64_t retry_after_ns)
+{
+	uint64_t wait_ns;
+
+	side->has_job = false;
+	if (!measure_in_use_wait(measure, side, cause, text, with_jitter(measure, retry_after_ns),
+				 &wait_ns)) {
+		begin_stopping(measure);
+		return;
+	}
+	let_go(measure);
+	enter(measure, PHASE_BUSY_WAIT, wait_ns);
+	if (measure->options.deferred != NULL) {
+		measure->options.deferred(measure->options.arg, measure);
+	}
+}
+
+/* Somebody else measures there: let the other end go, come back later. */
+static void on_own_jobs(struct measure *measure, struct side *side, const char *text,
+			uint64_t retry_after_ns)
+{
+	struct error err = ERROR_INIT;
+	uint64_t wait_ns;
+
+	side->has_job = false;
+	if (clock_mono_ns() >= measure->busy_deadline_mono_ns) {
+		error_set(&err, -EBUSY, ERROR_PEER, "node \"%s\" stayed busy for %llu s: %s",
+			  side->node, BUSY_TIMEOUT_NS / SECOND_NS, text);
+		measure_failure_set(measure, side, &err, "busy", STAGE_RESOURCE);
+		begin_stopping(measure);
+		return;
+	}
+	let_go(measure);
+	wait_ns = with_jitter(measure, retry_after_ns);
+	step_add(&measure->measurement->coordination, "busy_wait", wait_ns, 0);
+	enter(measure, PHASE_BUSY_WAIT, wait_ns);
+}
+
+static void on_busy(struct measure *measure, struct side *side, const json_t *message)
+{
+	const char *cause = json_string_value(json_object_get(message, "cause"));
+	uint64_t retry_after_ns = SECOND_NS;
+	char text[LIMIT_TEXT] = "";
+
+	json_get_u64_or(message, "retry_after_ns", 0, 10 * SECOND_NS, &retry_after_ns, NULL);
+	if (retry_after_ns < BUSY_RETRY_LEAST_NS) {
+		retry_after_ns = BUSY_RETRY_LEAST_NS;
+	}
+	json_get_string_or(message, "error", text, sizeof(text), NULL);
+	if (cause != NULL && (strcmp(cause, "in_use") == 0 || strcmp(cause, "duty_cycle") == 0)) {
+		on_in_use(measure, side, cause, text, retry_after_ns);
+	} else {
+		on_own_jobs(measure, side, text, retry_after_ns);
+	}
 }
 
 static void on_unreadable(struct measure *measure, struct side *side, const char *kind,
@@ -437,6 +498,9 @@ struct measurement *measure_measurement(struct measure *measure)
 
 const char *measure_phase(const struct measure *measure)
 {
+	if (measure->is_deferred) {
+		return "waiting for a port";
+	}
 	if (measure->phase == PHASE_RUNNING &&
 	    (measure->has_progress ? measure->progress.phase == PHASE_WARMUP
 				   : measure->measurement->assignment.workload.run.warmup_ns > 0)) {

@@ -15,6 +15,9 @@
  * Ends are prepared in the order of their node names, so that two coordinators that want the same
  * two ends cannot each hold one; an end that answers busy gets the other one released and is asked
  * again.
+ *
+ * Busy with jobs of its own an end is waited for up to 60 s; where others use its port (cause
+ * "in_use"), until in_use_deadline_mono_ns.
  */
 
 #include <stdbool.h>
@@ -32,7 +35,12 @@ struct measure_options {
 	/* Everything is released, or given up; the measurement is complete but for its judgement.
 	 * measure_free may follow at once. */
 	void (*done)(void *arg, struct measure *measure);
+	/* Others use a port of it: it holds nothing, and tries again later. May be NULL. */
+	void (*deferred)(void *arg, struct measure *measure);
+	/* Whether it may try again now; asked each second while it may not. NULL: always. */
+	bool (*may_try)(void *arg, struct measure *measure);
 	void *arg;
+	uint64_t in_use_deadline_mono_ns; /* how long it waits for a port that others use */
 	uint64_t accepted_mono_ns; /* where accepted_to_first_post_ns counts from */
 };
 
@@ -47,6 +55,11 @@ void measure_message(struct measure *measure, const char *node, const char *kind
 void measure_lost(struct measure *measure, const char *node, const struct error *why);
 /* Stops and releases; the initiator's failure becomes class INPUT, call "abort". */
 void measure_abort(struct measure *measure, const char *reason);
+
+/* Waits for a port that others use: why, in how long it tries again, and gives up. NULL: it does
+ * not. */
+const char *measure_in_use(const struct measure *measure, uint64_t *ret_retry_ns,
+			   uint64_t *ret_give_up_ns);
 
 struct measurement *measure_measurement(struct measure *measure);
 /* For the live line: a word for the phase ("preparing", "measuring", ...) and the initiator's

@@ -76,6 +76,8 @@ static struct plan_pair *add_pair(struct plan *plan, bool is_refused)
 	text_copy(assignment->scenario, sizeof(assignment->scenario), scenario->name);
 	text_copy(assignment->coordinator, sizeof(assignment->coordinator), request->coordinator);
 	assignment->role = ROLE_INITIATOR;
+	assignment->is_disruptive = scenario->is_disruptive;
+	assignment->is_scheduled = request->is_scheduled;
 	text_copy(assignment->initiator.node, sizeof(assignment->initiator.node), from);
 	text_copy(assignment->responder.node, sizeof(assignment->responder.node), to);
 	assignment->initiator.gid_index = SCHEMA_AUTO;

@@ -35,6 +35,7 @@ struct plan_request {
 	size_t node_count;
 	const char *run_id;
 	const char *coordinator;
+	bool is_scheduled; /* no person asked for it */
 	const char *only_initiator; /* scheduled runs: only the pairs that this node initiates;
 				       NULL: all */
 };

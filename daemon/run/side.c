@@ -73,9 +73,11 @@ static enum side_news take_prepared(struct side *side, const json_t *message, st
 {
 	struct endpoint_info *info = memory_new(sizeof(*info));
 	json_t *object;
+	const json_t *use = json_object_get(message, "port_use");
 
 	if (json_get_object(message, "info", &object, err) < 0 ||
-	    schema_read(endpoint_info_fields, object, info, err) < 0) {
+	    schema_read(endpoint_info_fields, object, info, err) < 0 ||
+	    (use != NULL && port_use_note_read(use, &side->participant->port_use, err) < 0)) {
 		free(info);
 		return SIDE_UNREADABLE;
 	}

@@ -130,6 +130,7 @@ chmod +x "$BUILD/rdmatestd"
 scenario() {  # name, operations, post_list, signal_interval
   cat <<YAML
   - name: $1
+    disruptive: true
     peers: { from: "name=node1", to: "name=node2" }
     qp: { gid_index: 0, path_mtu: 4096B, max_send_wr: 128, max_inline_data: 0 }
     workload:

@@ -23,6 +23,7 @@
 static const char scenarios[] =
 	"scenarios:\n"
 	"  - name: long\n"
+	"    disruptive: true\n"
 	"    workload: { pattern: stream, load: { outstanding: 8 }, ops: [{ op: write, size: 4KiB }] }\n"
 	"    run: { warmup: 0s, duration: 20s }\n"
 	"    expect: [errors == 0]\n"
@@ -35,6 +36,7 @@ static const char scenarios[] =
 	"    run: { warmup: 0s, iterations: 50 }\n"
 	"    expect: [errors == 0]\n"
 	"  - name: endless\n"
+	"    disruptive: true\n"
 	"    workload: { pattern: stream, load: { outstanding: 8 }, ops: [{ op: send, size: 4KiB }] }\n"
 	"    run: { warmup: 0s, iterations: 1000000000, timeout: 2s }\n";
 

@@ -30,10 +30,12 @@ static const char scenarios[] =
 	"    run: { warmup: 0s, iterations: 50 }\n"
 	"    expect: [errors == 0]\n"
 	"  - name: deep\n"
+	"    disruptive: true\n"
 	"    qp: { max_send_wr: 32000 }\n"
 	"    workload: { pattern: stream, ops: [{ op: write, size: 4KiB }] }\n"
 	"    run: { warmup: 0s, iterations: 50 }\n"
 	"  - name: wide\n"
+	"    disruptive: true\n"
 	"    qp: { num_qps: 64 }\n"
 	"    workload: { pattern: stream, load: { outstanding: 64 }, ops: [{ op: write, size: 4KiB }] }\n"
 	"    run: { warmup: 0s, iterations: 128 }\n";

@@ -23,6 +23,7 @@
 static const char mesh[] =
 	"scenarios:\n"
 	"  - name: mesh\n"
+	"    disruptive: true\n"
 	"    qp: { num_qps: 2 }\n"
 	"    workload:\n"
 	"      pattern: stream\n"
@@ -114,6 +115,7 @@ static void three_parties_measure_between_two_that_did_not_ask(void **state)
 		cluster_new(3, 3,
 			    "scenarios:\n"
 			    "  - name: others\n"
+			    "    disruptive: true\n"
 			    "    peers: { from: name=node02, to: name=node03 }\n"
 			    "    workload: { pattern: stream, ops: [{ op: send, size: 64B }] }\n"
 			    "    run: { warmup: 0s, iterations: 100 }\n");

@@ -45,6 +45,7 @@ static const char scenarios[] =
 	"    run: { warmup: 5ms, iterations: 60, stall_timeout: 60s }\n"
 	"    expect: [errors == 0]\n"
 	"  - name: stream\n"
+	"    disruptive: true\n"
 	"    qp: { num_qps: 2 }\n"
 	"    workload: { pattern: stream, load: { outstanding: 16 }, signal_interval: 4, post_list: 2,\n"
 	"                ops: [{ op: write, weight: 2, size: 4KiB }, { op: send, size: 256B }] }\n"

@@ -32,6 +32,7 @@ scenario() {  # name, workload line, run line [, more lines..]
   local name=$1 workload=$2 run=$3 line; shift 3
   {
     printf 'version: 1\nscenarios:\n  - name: %s\n    workload: %s\n    run: %s\n' "$name" "$workload" "$run"
+    [[ $workload != *"pattern: stream"* ]] || printf "    disruptive: true\n"
     for line in "$@"; do printf '    %s\n' "$line"; done
   } >"$NODES_DIR/$name.yaml"
 }
@@ -58,6 +59,14 @@ run_measuring() {  # node
     progress=''
     [[ ! $id ]] || progress=$(http "$1" "/v1/runs/$id/progress")
   done
+}
+
+# Gives a node that runs other limits, by a reload.
+node_reloaded() { http "$1" /v1/status | jq -e ".config.generation >= 2" >/dev/null; }  # node
+node_limits() {  # node, limits
+  sed -i "s|^  node_name: .*|&\n  limits: $2|" "$NODES_DIR/node$1/rdmatestd.yaml"
+  kill -HUP "${NODE_PID[$1]}"
+  eventually 20 node_reloaded "$1"
 }
 
 # The record holds this: a jq condition; else it is shown.

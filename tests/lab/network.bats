@@ -175,6 +175,7 @@ BOTH='
 
 @test "traffic of others on the port: RDT-0131, and what counters say moves no verdict" {
   run guest "$BOTH"'
+    for n in 1 2; do node_limits "$n" "{ allow_disruptive: always }"; done
     ib_write_bw -d rxe1 -x 1 -p 19000 -F -D 12 -s 4096 >/dev/null 2>&1 & server=$!
     sleep 1
     ib_write_bw -d rxe0 -x 1 -p 19000 -F -D 12 -s 4096 10.99.0.2 >/dev/null 2>&1 & client=$!

@@ -33,6 +33,7 @@ static inline struct assignment *assignments_new(int role, int pattern, int kind
 	memcpy(assignment->scenario, "test", 5);
 	memcpy(assignment->coordinator, "left", 5);
 	assignment->role = role;
+	assignment->is_disruptive = true;
 	assignment->seed = 42;
 	assignments_endpoint(&assignment->initiator, "left", "left");
 	assignments_endpoint(&assignment->responder, "right", "right");

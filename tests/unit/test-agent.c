@@ -15,6 +15,8 @@ struct scene {
 	struct agent *agent;
 	struct agent_way *way;
 	json_t *answers; /* array, in order */
+	struct occupancy *occupancy; /* of those tests that look at ports */
+	uint64_t moved_bytes; /* on the port, by others */
 };
 
 static void on_answer(void *arg, json_t *message)
@@ -69,18 +71,26 @@ static void tell_prepare(struct scene *scene)
 	     schema_write(assignment_fields, scene->engines->initiator.assignment));
 }
 
-static void scene_begin(struct scene *scene, struct engines *engines)
+static void begin_agent(struct scene *scene, struct engines *engines, struct occupancy *occupancy)
 {
 	struct agent_options options = {
 		.event = engines->event,
 		.engine = engines->left.engine,
 		.node_name = "left",
+		.occupancy = occupancy,
 	};
 
 	schema_defaults(daemon_fields, engines->left.settings);
-	*scene = (struct scene){ .engines = engines, .answers = json_array() };
+	*scene = (struct scene){ .engines = engines,
+				 .answers = json_array(),
+				 .occupancy = occupancy };
 	scene->agent = agent_new(&options, &engines->left.settings->limits);
 	scene->way = agent_way_new(scene->agent, "left", NULL, on_answer, scene);
+}
+
+static void scene_begin(struct scene *scene, struct engines *engines)
+{
+	begin_agent(scene, engines, NULL);
 }
 
 /* Also the proof that nothing but `released` comes behind a failure. */
@@ -249,6 +259,144 @@ static void traffic_ends_with_a_message_out_of_order_and_nothing_is_told_of_it(v
 	engines_wait(engines, &engines->responder.is_released);
 }
 
+static const struct inventory *find_inventory(void *arg)
+{
+	return engine_inventory(((struct engines *)arg)->left.engine);
+}
+
+static void write_traffic(struct scene *scene)
+{
+	static const char *const names[] = { "port_xmit_data", "port_rcv_data" };
+	char path[128];
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu\n", (unsigned long long)scene->moved_bytes / 4);
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "/sys/class/infiniband/left/ports/1/counters/%s",
+			 names[i]);
+		tree_replace(&scene->engines->tree, path, text);
+	}
+}
+
+static void begin_looking(struct scene *scene, struct engines *engines)
+{
+	struct occupancy_options options = { .event = engines->event,
+					     .sys_root = engines->tree.root,
+					     .inventory = find_inventory,
+					     .arg = engines };
+	struct occupancy *occupancy;
+	struct error err = ERROR_INIT;
+
+	assert_int_equal(occupancy_new(&occupancy, &options, &err), 0);
+	begin_agent(scene, engines, occupancy);
+	tree_write(&engines->tree, "/sys/class/infiniband/left/ports/1/rate",
+		   "100 Gb/sec (4X EDR)\n");
+	write_traffic(scene);
+}
+
+static void end_looking(struct scene *scene)
+{
+	struct occupancy *occupancy = scene->occupancy;
+
+	scene_end(scene);
+	assert_int_equal(occupancy_free(occupancy, clock_mono_ns() + ENGINES_PATIENCE_NS), 0);
+}
+
+static const json_t *last_answer(const struct scene *scene)
+{
+	return json_array_get(scene->answers, json_array_size(scene->answers) - 1);
+}
+
+static void a_disruptive_job_is_prepared_behind_a_look_at_its_port(void **state)
+{
+	struct scene scene;
+	const json_t *use;
+
+	begin_looking(&scene, *state);
+	tell_prepare(&scene);
+	assert_int_equal(json_array_size(scene.answers), 0);
+	/* Once is enough, also while it looks. */
+	tell_prepare(&scene);
+	assert_int_equal(count(&scene, "failed"), 1);
+	wait_for(&scene, "prepared");
+	use = json_object_get(last_answer(&scene), "port_use");
+	assert_non_null(json_string_value(json_object_get(use, "text")));
+	assert_non_null(strstr(json_string_value(json_object_get(use, "text")), "0 % of its rate"));
+	end_looking(&scene);
+}
+
+static void traffic_of_others_makes_it_busy_by_name_and_limit(void **state)
+{
+	struct scene scene;
+	uint64_t deadline_mono_ns = clock_mono_ns() + ENGINES_PATIENCE_NS;
+	const char *text;
+
+	begin_looking(&scene, *state);
+	tell_prepare(&scene);
+	while (count(&scene, "busy") == 0) {
+		assert_true(clock_mono_ns() < deadline_mono_ns);
+		scene.moved_bytes += 1ull << 40;
+		write_traffic(&scene);
+		assert_true(sd_event_run(scene.engines->event, 5000) >= 0);
+		assert_int_equal(count(&scene, "prepared"), 0);
+	}
+	assert_string_equal(json_string_value(json_object_get(last_answer(&scene), "cause")),
+			    "in_use");
+	text = json_string_value(json_object_get(last_answer(&scene), "error"));
+	assert_non_null(strstr(text, "left port 1 of \"left\""));
+	assert_non_null(strstr(text, "limits.allow_disruptive"));
+	assert_true(json_integer_value(json_object_get(last_answer(&scene), "retry_after_ns")) > 0);
+	end_looking(&scene);
+}
+
+static void a_job_is_released_and_a_way_breaks_while_the_port_is_looked_at(void **state)
+{
+	struct scene scene;
+
+	begin_looking(&scene, *state);
+	tell_prepare(&scene);
+	tell(&scene, "release", NULL, NULL);
+	assert_int_equal(count(&scene, "released"), 1);
+	engines_run_for(scene.engines, 600 * ENGINES_MS);
+	assert_int_equal(json_array_size(scene.answers), 1);
+	tell_prepare(&scene);
+	agent_way_free(scene.way);
+	engines_run_for(scene.engines, 600 * ENGINES_MS);
+	assert_int_equal(json_array_size(scene.answers), 1);
+	json_array_clear(scene.answers);
+	scene.way = agent_way_new(scene.agent, "left", NULL, on_answer, &scene);
+	end_looking(&scene);
+}
+
+static void what_disturbs_nobody_is_prepared_without_a_look(void **state)
+{
+	struct scene scene;
+
+	begin_looking(&scene, *state);
+	scene.engines->initiator.assignment->is_disruptive = false;
+	scene.engines->initiator.assignment->workload.workload.pattern = PATTERN_PINGPONG;
+	scene.engines->initiator.assignment->workload.workload.ops[0].sizes[0].size_bytes = 64;
+	tell_prepare(&scene);
+	wait_for(&scene, "prepared");
+	assert_null(json_object_get(last_answer(&scene), "port_use"));
+	end_looking(&scene);
+}
+
+static void nobody_looks_where_limits_do_not_ask_for_it(void **state)
+{
+	struct limit_settings limits;
+	struct scene scene;
+
+	begin_looking(&scene, *state);
+	limits = scene.engines->left.settings->limits;
+	limits.allow_disruptive = ALLOW_DISRUPTIVE_ALWAYS;
+	agent_configure(scene.agent, &limits);
+	tell_prepare(&scene);
+	wait_for(&scene, "prepared");
+	assert_null(json_object_get(last_answer(&scene), "port_use"));
+	end_looking(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -262,6 +410,18 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			traffic_ends_with_a_message_out_of_order_and_nothing_is_told_of_it,
 			engines_set_up, engines_tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_disruptive_job_is_prepared_behind_a_look_at_its_port, engines_set_up,
+			engines_tear_down),
+		cmocka_unit_test_setup_teardown(traffic_of_others_makes_it_busy_by_name_and_limit,
+						engines_set_up, engines_tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_job_is_released_and_a_way_breaks_while_the_port_is_looked_at,
+			engines_set_up, engines_tear_down),
+		cmocka_unit_test_setup_teardown(what_disturbs_nobody_is_prepared_without_a_look,
+						engines_set_up, engines_tear_down),
+		cmocka_unit_test_setup_teardown(nobody_looks_where_limits_do_not_ask_for_it,
+						engines_set_up, engines_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

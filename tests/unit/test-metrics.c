@@ -175,6 +175,7 @@ static void gauges_of_the_daemon_are_told_in_base_units(void **state)
 		.reload_success_real_ns = 1700000000000000001,
 		.runs_active = 1,
 		.runs_queued = 2,
+		.runs_waiting = 12,
 		.schedule_missed = 3,
 		.peers_up = 5,
 		.peers_connecting = 6,
@@ -185,8 +186,8 @@ static void gauges_of_the_daemon_are_told_in_base_units(void **state)
 		.jobs_active = 9,
 		.pinned_bytes = 10,
 		.port_count = 2,
-		.ports = { { "mlx5_0", 1, PORT_STATE_ACTIVE, 100000000000 },
-			   { "rxe0", 2, PORT_STATE_DOWN, 0 } },
+		.ports = { { "mlx5_0", 1, PORT_STATE_ACTIVE, 100000000000, 12500000000 },
+			   { "rxe0", 2, PORT_STATE_DOWN, 0, 0 } },
 	};
 	scrape(fixture);
 	assert_line(fixture, LINE("build_info{version=\"\"} 1"));
@@ -196,6 +197,9 @@ static void gauges_of_the_daemon_are_told_in_base_units(void **state)
 		    LINE("config_last_reload_success_timestamp_seconds 1700000000.000000001"));
 	assert_line(fixture, LINE("runs_active 1"));
 	assert_line(fixture, LINE("run_queue_length 2"));
+	assert_line(fixture, LINE("runs_waiting 12"));
+	assert_line(fixture,
+		    LINE("port_disruptive_seconds{device=\"mlx5_0\",port=\"1\"} 12.500000000"));
 	assert_line(fixture, LINE("schedule_missed_total 3"));
 	assert_line(
 		fixture,

@@ -45,6 +45,7 @@ static struct scene *scene_new(void)
 	set_name(assignment->scenario, "smoke");
 	set_name(assignment->coordinator, "node-a");
 	assignment->role = ROLE_RESPONDER;
+	assignment->is_disruptive = true;
 	assignment->initiator = (struct endpoint){ "node-a", "rxe0", 1, 1 };
 	assignment->responder = (struct endpoint){ "node-b", "rxe1", 1, 1 };
 	workload->qp.path_mtu = 1024;
@@ -92,6 +93,7 @@ static struct scene *scene_new(void)
 		.max_qps = 4096,
 		.max_pinned_bytes = 1ull << 30,
 		.max_concurrent_jobs = 4,
+		.allow_disruptive = ALLOW_DISRUPTIVE_WHEN_IDLE,
 		.max_duration_ns = 3600 * SECOND_NS,
 	};
 	return scene;
@@ -131,12 +133,12 @@ static void refused(struct scene *scene, enum error_class class, const char *cal
 	assert_string_equal(scene->err.call, call);
 }
 
-static void busy(struct scene *scene, const char *part)
+static void busy(struct scene *scene, const char *part, const char *call)
 {
 	ask(scene);
 	assert_int_equal(scene->answer, PERMIT_BUSY);
 	assert_true(scene->retry_after_ns > 0);
-	assert_string_equal(scene->err.call, "busy");
+	assert_string_equal(scene->err.call, call);
 	assert_int_equal(scene->err.stage, STAGE_RESOURCE);
 	assert_non_null(strstr(scene->err.text, part));
 }
@@ -229,6 +231,19 @@ static void a_workload_that_does_not_hold_together_is_refused(void **state)
 	workload->qp.max_rd_atomic = 4;
 	text_copy(scene->assignment.run_id, sizeof(scene->assignment.run_id), "../x");
 	refused(scene, ERROR_INPUT, "assignment", PARTS("run_id"));
+	free(scene);
+}
+
+static void a_load_that_others_feel_must_say_so(void **state)
+{
+	struct scene *scene = scene_new();
+
+	scene->assignment.is_disruptive = false;
+	refused(scene, ERROR_INPUT, "assignment",
+		PARTS("\"node-a\"", "16 operations", "100 %", "5 %", "disruptive: true"));
+	scene->assignment.workload.workload.load.outstanding = 1;
+	scene->assignment.workload.workload.ops[0].sizes[0].size_bytes = 64;
+	permitted(scene);
 	free(scene);
 }
 
@@ -386,24 +401,24 @@ static void what_comes_right_by_waiting_is_busy(void **state)
 	struct scene *scene = scene_new();
 
 	scene->usage.is_endpoint_busy = true;
-	busy(scene, "rxe1 port 1 of \"node-b\" runs another job");
+	busy(scene, "rxe1 port 1 of \"node-b\" runs another job", "busy");
 	scene->usage.is_endpoint_busy = false;
 	scene->usage.jobs = 3;
 	permitted(scene);
 	scene->usage.jobs = 4;
-	busy(scene, "limits.max_concurrent_jobs");
+	busy(scene, "limits.max_concurrent_jobs", "busy");
 	scene->usage.jobs = 0;
 	scene->usage.qps = 4095;
 	permitted(scene);
 	scene->usage.qps = 4096;
-	busy(scene, "limits.max_qps 4096");
+	busy(scene, "limits.max_qps 4096", "busy");
 	scene->usage.qps = UINT64_MAX; /* a limit that was lowered meanwhile */
-	busy(scene, "limits.max_qps 4096");
+	busy(scene, "limits.max_qps 4096", "busy");
 	scene->usage.qps = 0;
 	scene->usage.pinned_bytes = (1ull << 30) - 131072;
 	permitted(scene);
 	scene->usage.pinned_bytes++;
-	busy(scene, "limits.max_pinned_memory 1GiB");
+	busy(scene, "limits.max_pinned_memory 1GiB", "busy");
 	free(scene);
 }
 
@@ -415,6 +430,98 @@ static void nobody_is_told_to_wait_for_what_can_never_be(void **state)
 	scene->usage.jobs = 4;
 	scene->assignment.responder.port_num = 9;
 	refused(scene, ERROR_DEVICE, "device", PARTS("port 9"));
+	free(scene);
+}
+
+static void a_node_decides_whether_others_may_feel_it(void **state)
+{
+	struct port_use use = { .has_traffic = true,
+				.traffic_bps = 20000000000,
+				.rate_bps = 100000000000,
+				.window_ns = 2 * SECOND_NS,
+				.has_users = true,
+				.qp_count = 2,
+				.user = "ib_write_bw (process 4711)" };
+	struct scene *scene = scene_new();
+
+	assert_true(permit_disruptive_needs_look(&scene->assignment, &scene->limits));
+	permitted(scene);
+	scene->usage.port = &use;
+	busy(scene, "ib_write_bw (process 4711): 2 connected queue pairs", "in_use");
+	assert_true(scene->retry_after_ns > SECOND_NS);
+	busy(scene, "rxe1 port 1 of \"node-b\"", "in_use");
+	busy(scene, "limits.allow_disruptive is when_idle: under 1 %", "in_use");
+	use.qp_count = 0;
+	busy(scene, "20 % of its rate", "in_use");
+	use.traffic_bps = 0;
+	permitted(scene);
+	use.has_users = false;
+	permitted(scene);
+
+	use.traffic_bps = use.rate_bps;
+	scene->limits.allow_disruptive = ALLOW_DISRUPTIVE_ALWAYS;
+	assert_false(permit_disruptive_needs_look(&scene->assignment, &scene->limits));
+	permitted(scene);
+
+	scene->limits.allow_disruptive = ALLOW_DISRUPTIVE_NEVER;
+	refused(scene, ERROR_RESOURCE, "permit",
+		PARTS("\"node-b\"", "limits.allow_disruptive is never"));
+	/* This node's own runs as well. */
+	scene->coordinator = "node-b";
+	set_name(scene->assignment.coordinator, "node-b");
+	refused(scene, ERROR_RESOURCE, "permit", PARTS("limits.allow_disruptive is never"));
+
+	/* What nobody feels is nobody's business. */
+	scene->assignment.is_disruptive = false;
+	scene->assignment.workload.workload.pattern = PATTERN_PINGPONG;
+	scene->assignment.workload.workload.load.outstanding = 1;
+	scene->assignment.workload.workload.ops[0].sizes[0].size_bytes = 64;
+	permitted(scene);
+	scene->limits.allow_disruptive = ALLOW_DISRUPTIVE_WHEN_IDLE;
+	assert_false(permit_disruptive_needs_look(&scene->assignment, &scene->limits));
+	permitted(scene);
+	free(scene);
+}
+
+static void scheduled_runs_have_their_share_of_the_hour(void **state)
+{
+	struct port_use use = {
+		.has_traffic = true, .traffic_bps = 1, .rate_bps = 1, .window_ns = SECOND_NS
+	};
+	struct scene *scene = scene_new();
+
+	/* 11 s of the 180 s that 5 % of an hour are. */
+	scene->limits.duty_cycle_ppm = 50000;
+	scene->assignment.is_scheduled = true;
+	scene->usage.disruptive_ns = 169 * SECOND_NS;
+	permitted(scene);
+	scene->usage.disruptive_ns = 169 * SECOND_NS + 1;
+	busy(scene, "rxe1 port 1 of \"node-b\"", "duty_cycle");
+	busy(scene, "limits.duty_cycle 5%", "duty_cycle");
+	/* Who uses the port does not matter then. */
+	scene->usage.port = &use;
+	busy(scene, "limits.duty_cycle 5%", "duty_cycle");
+	scene->usage.port = NULL;
+
+	scene->assignment.is_scheduled = false;
+	permitted(scene);
+	scene->assignment.is_scheduled = true;
+	scene->usage.disruptive_ns = 0;
+	scene->limits.duty_cycle_ppm = 1000;
+	refused(scene, ERROR_RESOURCE, "permit",
+		PARTS("11.0 s", "limits.duty_cycle 0.1%", "\"node-b\"", "3.6"));
+	scene->limits.duty_cycle_ppm = 0;
+	refused(scene, ERROR_RESOURCE, "permit", PARTS("limits.duty_cycle is 0%"));
+
+	/* Counted operations take what they take. */
+	scene->limits.duty_cycle_ppm = 50000;
+	scene->assignment.workload.run.duration_ns = 0;
+	scene->assignment.workload.run.iterations = 1000;
+	scene->assignment.workload.run.timeout_ns = 60 * SECOND_NS;
+	scene->usage.disruptive_ns = 180 * SECOND_NS - 1;
+	permitted(scene);
+	scene->usage.disruptive_ns = 180 * SECOND_NS;
+	busy(scene, "limits.duty_cycle 5%", "duty_cycle");
 	free(scene);
 }
 
@@ -446,6 +553,7 @@ int main(void)
 		cmocka_unit_test(the_parties_must_be_who_they_are),
 		cmocka_unit_test(accept_from_selects_by_claimed_name_and_known_labels),
 		cmocka_unit_test(a_workload_that_does_not_hold_together_is_refused),
+		cmocka_unit_test(a_load_that_others_feel_must_say_so),
 		cmocka_unit_test(a_peer_may_not_measure_longer_than_the_limit),
 		cmocka_unit_test(configured_maxima_hold_and_are_named),
 		cmocka_unit_test(a_device_that_is_absent_or_down_is_said),
@@ -454,6 +562,8 @@ int main(void)
 		cmocka_unit_test(each_end_has_its_own_limit_of_reads),
 		cmocka_unit_test(what_comes_right_by_waiting_is_busy),
 		cmocka_unit_test(nobody_is_told_to_wait_for_what_can_never_be),
+		cmocka_unit_test(a_node_decides_whether_others_may_feel_it),
+		cmocka_unit_test(scheduled_runs_have_their_share_of_the_hour),
 		cmocka_unit_test(an_earlier_error_stays),
 	};
 

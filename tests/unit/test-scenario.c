@@ -57,7 +57,20 @@ static void expect_problem(const char *yaml, const char *part)
 	free(scenario);
 }
 
-#define HEAD "name: a\nworkload: {pattern: stream, ops: [{op: write, size: 64KiB}]}\n"
+static void expect_fine(const char *yaml)
+{
+	struct scenario *scenario = memory_new(sizeof(*scenario));
+	struct text out = TEXT_INIT;
+
+	if (read_scenario(yaml, scenario, &out) != 0) {
+		fail_msg("%s", out.data);
+	}
+	text_done(&out);
+	free(scenario);
+}
+
+#define HEAD \
+	"name: a\ndisruptive: true\nworkload: {pattern: stream, ops: [{op: write, size: 64KiB}]}\n"
 
 static void the_least_scenario_gets_all_defaults(void **state)
 {
@@ -88,7 +101,7 @@ static void a_whole_scenario_is_read(void **state)
 	struct text out = TEXT_INIT;
 
 	if (read_scenario(
-		    "name: rc-mixed.70-20\ndescription: Mixed, for people\nlabels: {tier: gold}\nenabled: false\n"
+		    "name: rc-mixed.70-20\ndescription: Mixed, for people\nlabels: {tier: gold}\nenabled: false\ndisruptive: true\n"
 		    "peers: {from: \"role=a\", to: [\"role=b\", \"name=c\"]}\n"
 		    "topology: {type: pairs, directed: true, max_pairs: 12}\n"
 		    "schedule: {on: [startup, manual], every: 15m, jitter: 2m, start_delay: 5s}\n"
@@ -101,6 +114,7 @@ static void a_whole_scenario_is_read(void **state)
 	assert_string_equal(s->name, "rc-mixed.70-20");
 	assert_string_equal(labels_get(&s->labels, "tier"), "gold");
 	assert_false(s->is_enabled);
+	assert_true(s->is_disruptive);
 	assert_int_equal(s->peers.to.count, 2);
 	assert_int_equal(s->schedule.on, SCHEDULE_MANUAL | SCHEDULE_STARTUP);
 	assert_true(s->schedule.every_ns == 900000000000);
@@ -135,7 +149,6 @@ static void keys_of_later_versions_say_what_to_do_instead(void **state)
 					    "baseline: {}",
 					    "path_variation: {}",
 					    "reports: []",
-					    "disruptive: true",
 					    "topology: {count: 4}",
 					    "schedule: {continuous: true}",
 					    "schedule: {once: true}",
@@ -148,6 +161,19 @@ static void keys_of_later_versions_say_what_to_do_instead(void **state)
 		expect_problem(yaml.data, "is not in this version; ");
 		text_done(&yaml);
 	}
+}
+
+static void a_load_that_others_feel_says_so(void **state)
+{
+	expect_problem(
+		"name: a\nworkload: {pattern: stream, ops: [{op: write, size: 8B}], load: {outstanding: 2}}\n",
+		"disruptive|must be true: 2 operations under way");
+	expect_problem(
+		"name: a\ndisruptive: false\nworkload: {pattern: pingpong, ops: [{op: send, size: 64KiB}]}\n",
+		"takes 36 % of a port of 100 Gbit/s, above 5 %; write disruptive: true");
+	expect_fine("name: a\nworkload: {pattern: pingpong, ops: [{op: send, size: 2KiB}]}\n");
+	expect_fine(
+		"name: a\ndisruptive: true\nworkload: {pattern: pingpong, ops: [{op: send, size: 8B}]}\n");
 }
 
 static void a_misplaced_or_misspelt_key_gets_a_hint(void **state)
@@ -236,6 +262,7 @@ int main(void)
 		cmocka_unit_test(a_whole_scenario_is_read),
 		cmocka_unit_test(what_is_required_is_missed),
 		cmocka_unit_test(keys_of_later_versions_say_what_to_do_instead),
+		cmocka_unit_test(a_load_that_others_feel_says_so),
 		cmocka_unit_test(a_misplaced_or_misspelt_key_gets_a_hint),
 		cmocka_unit_test(only_pairs_can_be_asked_for),
 		cmocka_unit_test(a_schedule_holds_together),

@@ -51,6 +51,8 @@ static void the_empty_daemon_has_the_defaults(void **state)
 	assert_int_equal(d->limits.max_qps, 4096);
 	assert_int_equal(d->limits.max_pinned_bytes, 1 << 30);
 	assert_int_equal(d->limits.max_concurrent_jobs, 4);
+	assert_int_equal(d->limits.allow_disruptive, ALLOW_DISRUPTIVE_WHEN_IDLE);
+	assert_int_equal(d->limits.duty_cycle_ppm, 50000);
 	assert_true(d->limits.max_duration_ns == 3600000000000);
 	assert_true(labels_selector_matches(&d->limits.accept_from, "anyone", NULL));
 	assert_int_equal(d->keep_runs, 256);
@@ -69,7 +71,7 @@ static void a_whole_daemon_is_read(void **state)
 		    "node_name: node1\nlabels: {role: compute}\nlisten: {address: 10.0.0.1, port: 7}\n"
 		    "http: {listen: \"[::]:9879\"}\nadmin_socket: /tmp/a.sock\nkey_file: /etc/key\n"
 		    "devices: [{name: mlx5_0}, {name: rxe0, port_num: 2, gid_index: 3, rail: 1}]\n"
-		    "limits: {max_qps: 8, max_pinned_memory: 64MiB, max_concurrent_jobs: 1, max_duration: 1m, accept_from: \"role=a\"}\n"
+		    "limits: {max_qps: 8, max_pinned_memory: 64MiB, max_concurrent_jobs: 1, max_duration: 1m, accept_from: \"role=a\", allow_disruptive: never}\n"
 		    "results: {keep_runs: 10}\nlog_level: debug\n",
 		    d, &out)) {
 		fail_msg("%s", out.data);
@@ -85,6 +87,7 @@ static void a_whole_daemon_is_read(void **state)
 	assert_int_equal(d->devices[1].gid_index, 3);
 	assert_int_equal(d->limits.max_pinned_bytes, 64 << 20);
 	assert_int_equal(d->limits.accept_from.count, 1);
+	assert_int_equal(d->limits.allow_disruptive, ALLOW_DISRUPTIVE_NEVER);
 	assert_false(labels_selector_matches(&d->limits.accept_from, "x", NULL));
 	assert_int_equal(d->keep_runs, 10);
 	assert_int_equal(d->log_level, LOG_LEVEL_DEBUG);
