@@ -8,6 +8,7 @@
 
 #include "host/holders.h"
 #include "host/rdma_netlink.h"
+#include "host/sandbox.h"
 #include "host/sysfs.h"
 #include "util/clock.h"
 #include "util/memory.h"
@@ -95,27 +96,50 @@ static void add_users(const char *root, const char *device, const struct rdma_ne
 	}
 }
 
+/* The kernel does not tell of processes outside our own PID namespace. */
+static bool sees_all(const char *root)
+{
+	struct sandbox sandbox;
+
+	return sandbox_read(root, &sandbox) == 0 && !sandbox.is_in_pid_namespace;
+}
+
+void occupancy_read_told(const char *root, const char *device, const struct rdma_netlink *netlink,
+			 struct port_use *use)
+{
+	bool is_known = false;
+
+	for (size_t i = 0; i < netlink->device_count; i++) {
+		is_known = is_known || strcmp(netlink->devices[i].name, device) == 0;
+	}
+	add_users(root, device, netlink, use);
+	use->has_users = use->qp_count > 0;
+	if (use->has_users) {
+		return;
+	}
+	if (!is_known) {
+		add_unseen(use, "queue pairs of others (the kernel tells nothing of it)");
+	} else if (netlink->is_cut) {
+		add_unseen(use, "all queue pairs of others (they are too many)");
+	} else if (!sees_all(root)) {
+		add_unseen(use, "queue pairs of processes outside of this container");
+	} else {
+		use->has_users = true;
+	}
+}
+
 void occupancy_read_users(const char *root, const char *device, struct port_use *use)
 {
 	_cleanup_free_ struct rdma_netlink *netlink = memory_new(sizeof(*netlink));
 	int error = rdma_netlink_ask(netlink);
-	bool is_known = false;
 	char why[96];
 
-	for (size_t i = 0; error == 0 && i < netlink->device_count; i++) {
-		is_known = is_known || strcmp(netlink->devices[i].name, device) == 0;
-	}
-	if (!is_known) {
-		snprintf(why, sizeof(why), "queue pairs of others (%s)",
-			 error < 0 ? strerrordesc_np(-error) : "the kernel tells nothing of it");
+	if (error < 0) {
+		snprintf(why, sizeof(why), "queue pairs of others (%s)", strerrordesc_np(-error));
 		add_unseen(use, why);
 		return;
 	}
-	add_users(root, device, netlink, use);
-	use->has_users = use->qp_count > 0 || !netlink->is_cut;
-	if (!use->has_users) {
-		add_unseen(use, "all queue pairs of others (they are too many)");
-	}
+	occupancy_read_told(root, device, netlink, use);
 }
 
 /* --- what moved --- */

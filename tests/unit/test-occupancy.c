@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -221,6 +222,76 @@ static void growth_is_that_of_the_source_that_saw_most(void **state)
 	assert_non_null(strstr(use.unseen, "rate is not known"));
 }
 
+static void add_user(struct rdma_netlink *netlink, const char *device, uint32_t process,
+		     const char *part, uint64_t connected_count)
+{
+	struct rdma_netlink_user *user = &netlink->users[netlink->user_count++];
+
+	*user = (struct rdma_netlink_user){ .process = process,
+					    .qp_count = connected_count + 1,
+					    .connected_count = connected_count };
+	text_copy(user->device, sizeof(user->device), device);
+	text_copy(user->part, sizeof(user->part), part);
+}
+
+static void queue_pairs_of_others_are_counted_and_named(void **state)
+{
+	struct scene *scene = *state;
+	struct rdma_netlink *netlink = memory_new(sizeof(*netlink));
+	struct port_use use = { 0 };
+
+	netlink->device_count = 1;
+	text_copy(netlink->devices[0].name, sizeof(netlink->devices[0].name), DEVICE);
+	tree_write(&scene->tree, "/proc/self/status", "CapEff:\t0\n");
+	tree_link(&scene->tree, "/proc/self/ns/pid", "pid:[4026531836]");
+	tree_link(&scene->tree, "/proc/self/ns/user", "user:[4026531837]");
+	tree_write(&scene->tree, "/proc/4711/comm", "ib_write_bw\n");
+	/* Ours, one that lies still, management, and one on another device. */
+	add_user(netlink, DEVICE, (uint32_t)getpid(), "", 5);
+	add_user(netlink, DEVICE, 4712, "", 0);
+	add_user(netlink, DEVICE, 0, "ib_ipoib", 1);
+	add_user(netlink, "mlx5_8", 4711, "", 7);
+	occupancy_read_told(scene->tree.root, DEVICE, netlink, &use);
+	assert_true(use.has_users);
+	assert_int_equal(use.qp_count, 0);
+	assert_string_equal(use.unseen, "");
+
+	add_user(netlink, DEVICE, 4711, "", 3);
+	add_user(netlink, DEVICE, 0, "nvme_rdma", 2);
+	use = (struct port_use){ 0 };
+	occupancy_read_told(scene->tree.root, DEVICE, netlink, &use);
+	assert_true(use.has_users);
+	assert_int_equal(use.qp_count, 5);
+	assert_string_equal(use.user, "ib_write_bw (process 4711) and 1 more");
+	free(netlink);
+}
+
+static void a_container_does_not_take_silence_for_idleness(void **state)
+{
+	struct scene *scene = *state;
+	struct rdma_netlink *netlink = memory_new(sizeof(*netlink));
+	struct port_use use = { 0 };
+
+	tree_write(&scene->tree, "/proc/self/status", "CapEff:\t0\n");
+	tree_link(&scene->tree, "/proc/self/ns/user", "user:[4026531837]");
+	tree_link(&scene->tree, "/proc/self/ns/pid", "pid:[4026532001]");
+	occupancy_read_told(scene->tree.root, DEVICE, netlink, &use);
+	assert_false(use.has_users);
+	assert_non_null(strstr(use.unseen, "tells nothing of it"));
+	netlink->device_count = 1;
+	text_copy(netlink->devices[0].name, sizeof(netlink->devices[0].name), DEVICE);
+	use = (struct port_use){ 0 };
+	occupancy_read_told(scene->tree.root, DEVICE, netlink, &use);
+	assert_false(use.has_users);
+	assert_non_null(strstr(use.unseen, "outside of this container"));
+	/* What it does see counts all the same. */
+	add_user(netlink, DEVICE, 4711, "", 1);
+	use = (struct port_use){ 0 };
+	occupancy_read_told(scene->tree.root, DEVICE, netlink, &use);
+	assert_int_equal(port_use_state(&use), PORT_USE_BUSY);
+	free(netlink);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +301,8 @@ int main(void)
 		TEST(what_jobs_of_ours_moved_is_not_traffic_of_others),
 		TEST(a_port_that_cannot_be_read_is_said_to_be_unseen),
 		TEST(a_look_that_is_cancelled_tells_nothing),
+		TEST(queue_pairs_of_others_are_counted_and_named),
+		TEST(a_container_does_not_take_silence_for_idleness),
 		cmocka_unit_test(growth_is_that_of_the_source_that_saw_most),
 	};
 
