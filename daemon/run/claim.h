@@ -11,8 +11,8 @@
 
 /*
  * Whether totals can be those of this end of the assignment: its classes (number, operation, size,
- * weight), what latency means, sums that agree, a window, intervals and a rate that can be, an end that it
- * can have come to. 0, or -EPROTO with err (PEER) about the first thing that differs.
+ * weight), what latency means, sums that agree, a window, intervals and a rate that can be, an end
+ * that it can have come to. 0, or -EPROTO with err (PEER) about the first thing that differs.
  * Totals without anything measured fit every assignment.
  */
 int claim_check(const struct totals *totals, const struct assignment *assignment,

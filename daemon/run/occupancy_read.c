@@ -56,7 +56,7 @@ static bool is_other(const struct rdma_netlink_user *user, const char *device)
 static void name_user(const char *root, const struct rdma_netlink_user *user, char *ret,
 		      size_t size)
 {
-	char process[16];
+	char process[12];
 	char program[FACT_NAME];
 
 	if (user->process == 0) {
@@ -86,7 +86,7 @@ static void add_users(const char *root, const char *device, const struct rdma_ne
 		}
 	}
 	if (most != NULL) {
-		char name[80];
+		char name[FACT_NAME + 32];
 
 		name_user(root, most, name, sizeof(name));
 		if (users > 1) {

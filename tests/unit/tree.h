@@ -55,7 +55,7 @@ static inline void tree_write(const struct tree *tree, const char *path, const c
 /* The same at once, for who reads it meanwhile. */
 static inline void tree_replace(const struct tree *tree, const char *path, const char *content)
 {
-	char before[520];
+	char before[256];
 	char after[512];
 
 	snprintf(before, sizeof(before), "%s.new", path);
