@@ -81,6 +81,7 @@ static void begin(void)
 	scenario->workload.workload.ops[1] = scenario->workload.workload.ops[0];
 	scenario->workload.workload.ops[1].kind = OPERATION_READ;
 	scenario->workload.workload.pattern = PATTERN_STREAM;
+	scenario->workload.run.duration_ns = 1000 * MS;
 	scenario->workload.run.interval_ns = 300 * MS;
 	assert(!expectation_parse("write.latency.p99 <= 5us", &scenario->expect.items[0]));
 	assert(!expectation_parse("bandwidth.mean >= 100Mbps", &scenario->expect.items[1]));
