@@ -70,6 +70,11 @@ static void on_inventory(void *arg, const struct inventory *inventory)
 	}
 }
 
+static void on_device_health(void *arg, const struct hang *hang, bool is_sick)
+{
+	device_log_health(hang, is_sick, clock_mono_ns());
+}
+
 static void on_peer_changed(void *arg, const char *name)
 {
 	struct daemon *daemon = arg;
@@ -306,6 +311,7 @@ static int make_engine(struct daemon *daemon, struct error *err)
 		.event = daemon->parts.event,
 		.sys_root = daemon->options.sys_root,
 		.inventory = on_inventory,
+		.health = on_device_health,
 		.arg = daemon,
 	};
 
@@ -472,6 +478,16 @@ void daemon_stop(struct daemon *daemon, const char *reason)
 		shutdown_new(parts, reason, daemon->options.stopped, daemon->options.arg);
 }
 
+/* Its threads use what would be freed. */
+static _Noreturn void leave_hanging(const struct daemon *daemon)
+{
+	char call[SHUTDOWN_CALL_SIZE];
+
+	shutdown_name_call(daemon->parts.engine, call, sizeof(call));
+	log_error("%s; leaving it behind", call);
+	_Exit(EXIT_FAILURE);
+}
+
 void daemon_free(struct daemon *daemon)
 {
 	struct parts *parts;
@@ -482,9 +498,7 @@ void daemon_free(struct daemon *daemon)
 	}
 	parts = &daemon->parts;
 	if (parts->agent != NULL && !agent_is_idle(parts->agent)) {
-		/* Its threads use what would be freed. */
-		log_error("a call to an RDMA driver hangs; leaving it behind");
-		_Exit(EXIT_FAILURE);
+		leave_hanging(daemon);
 	}
 	deadline = clock_mono_ns() + SECOND_NS;
 	sd_event_source_disable_unref(daemon->look_timer);
@@ -501,8 +515,7 @@ void daemon_free(struct daemon *daemon)
 	peers_free(parts->peers);
 	if (occupancy_free(parts->occupancy, deadline) < 0 ||
 	    (parts->engine != NULL && engine_free(parts->engine, deadline) < 0)) {
-		log_error("a call to an RDMA driver hangs; leaving it behind");
-		_Exit(EXIT_FAILURE);
+		leave_hanging(daemon);
 	}
 	observer_free(daemon->observer);
 	history_free(parts->history);

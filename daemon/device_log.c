@@ -7,6 +7,7 @@
 #include "util/log.h"
 #include "util/memory.h"
 #include "util/text.h"
+#include "util/units.h"
 
 struct device_log {
 	char told[sizeof(((struct error *)0)->text)]; /* empty: all was well */
@@ -35,4 +36,18 @@ void device_log_tell(struct device_log *log, const struct error *error)
 	} else {
 		log_warning("looking for RDMA devices: %s", text);
 	}
+}
+
+void device_log_health(const struct hang *hang, bool is_sick, uint64_t now_mono_ns)
+{
+	struct error err = ERROR_INIT;
+	char duration[UNITS_SIZE];
+
+	if (is_sick) {
+		hang_refuse(hang, now_mono_ns, &err);
+		log_error("%s", err.text);
+		return;
+	}
+	log_info("RDMA device \"%s\" is well again: %s returned after %s", hang->device, hang->call,
+		 units_format_duration(now_mono_ns - hang->since_mono_ns, duration));
 }

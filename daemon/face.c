@@ -58,6 +58,8 @@ static json_t *write_status(void *arg)
 {
 	const struct parts *parts = arg;
 	const struct inventory *inventory = engine_inventory(parts->engine);
+	struct hang hangs[HANGS_MAX];
+	size_t hang_count = engine_hangs(parts->engine, hangs, HANGS_MAX);
 	struct records_status status = {
 		.node = parts->node_name,
 		.version = RDMATESTD_VERSION,
@@ -75,6 +77,8 @@ static json_t *write_status(void *arg)
 		.ports_active = count_active(inventory),
 		.ports_other = inventory->port_count - count_active(inventory),
 		.scan_error = engine_scan_error(parts->engine),
+		.hangs = hangs,
+		.hang_count = hang_count,
 		.scenarios = parts->config->scenario_count,
 		.current = coordinator_active(parts->coordinator),
 		.runs_active = coordinator_active(parts->coordinator) != NULL,
@@ -104,8 +108,16 @@ static json_t *write_port(const struct inventory *inventory, size_t index)
 static json_t *write_device(void *arg, size_t index)
 {
 	const struct parts *parts = arg;
+	const struct inventory *inventory = engine_inventory(parts->engine);
+	struct hang hang;
 
-	return write_port(engine_inventory(parts->engine), index);
+	if (index >= inventory->port_count) {
+		return NULL;
+	}
+	return records_own_port(&inventory->ports[index],
+				engine_is_sick(parts->engine, inventory->ports[index].device, &hang)
+					? &hang
+					: NULL);
 }
 
 static json_t *write_peer(void *arg, size_t index)
@@ -229,6 +241,41 @@ static json_t *write_progress(void *arg, const char *id)
 		       : NULL;
 }
 
+/* One sick device does not keep the others from work. */
+static bool has_well_port(const struct inventory *inventory, const struct hang *hangs,
+			  size_t hang_count)
+{
+	bool has_active = false;
+
+	for (size_t i = 0; i < inventory->port_count; i++) {
+		const struct port *port = &inventory->ports[i];
+		bool is_sick = false;
+
+		if (port->state != PORT_STATE_ACTIVE) {
+			continue;
+		}
+		has_active = true;
+		for (size_t j = 0; j < hang_count; j++) {
+			is_sick = is_sick || strcmp(hangs[j].device, port->device) == 0;
+		}
+		if (!is_sick) {
+			return true;
+		}
+	}
+	return !has_active && hang_count == 0;
+}
+
+static void describe_hangs(const struct hang *hangs, size_t count, char *ret, size_t size)
+{
+	_cleanup_text_ struct text text = TEXT_INIT;
+
+	for (size_t i = 0; i < count; i++) {
+		text_format(&text, "%s%s hangs on %s", i > 0 ? "; " : "", hangs[i].call,
+			    hangs[i].device);
+	}
+	text_copy(ret, size, count > 0 ? text.data : "no call hangs");
+}
+
 static bool check(json_t *checks, const char *name, bool is_ok, const char *detail)
 {
 	json_array_append_new(checks, records_check(name, is_ok, detail));
@@ -239,7 +286,8 @@ static bool is_ready(void *arg, json_t **ret_checks)
 {
 	const struct parts *parts = arg;
 	const struct inventory *inventory = engine_inventory(parts->engine);
-	const char *sick = engine_sick(parts->engine);
+	struct hang hangs[HANGS_MAX];
+	size_t hang_count = engine_hangs(parts->engine, hangs, HANGS_MAX);
 	json_t *checks = json_array();
 	const struct error *scan_error = engine_scan_error(parts->engine);
 	char text[sizeof(scan_error->text) + 64];
@@ -253,9 +301,8 @@ static bool is_ready(void *arg, json_t **ret_checks)
 	snprintf(text, sizeof(text), "%zu of %zu ports active%s%s", count_active(inventory),
 		 inventory->port_count, error_is_set(scan_error) ? "; " : "", scan_error->text);
 	is_good &= check(checks, "devices", count_active(inventory) > 0, text);
-	snprintf(text, sizeof(text), "a call to the driver hangs on %s",
-		 sick != NULL ? sick : "no device");
-	is_good &= check(checks, "driver", sick == NULL, sick != NULL ? text : "no call hangs");
+	describe_hangs(hangs, hang_count, text, sizeof(text));
+	is_good &= check(checks, "driver", has_well_port(inventory, hangs, hang_count), text);
 	*ret_checks = checks;
 	return is_good;
 }
@@ -268,6 +315,46 @@ static bool is_alive(void *arg)
 }
 
 _Static_assert(SESSION_REFUSALS <= METRICS_REFUSALS, "each reason has its place");
+
+static bool has_device(const struct metrics_gauges *gauges, const char *device)
+{
+	for (size_t i = 0; i < gauges->device_count; i++) {
+		if (strcmp(gauges->devices[i].device, device) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void add_device(struct metrics_gauges *gauges, const char *device, bool is_sick)
+{
+	struct metrics_device *added;
+
+	if (gauges->device_count < METRICS_DEVICES) {
+		added = &gauges->devices[gauges->device_count++];
+		text_copy(added->device, sizeof(added->device), device);
+		added->is_sick = is_sick;
+	}
+}
+
+/* Those with ports, and those that hang before they could be asked for them. */
+static void fill_devices(const struct parts *parts, struct metrics_gauges *ret)
+{
+	struct hang hangs[HANGS_MAX];
+	const struct inventory *inventory = engine_inventory(parts->engine);
+	size_t hang_count = engine_hangs(parts->engine, hangs, HANGS_MAX);
+
+	for (size_t i = 0; i < hang_count; i++) {
+		add_device(ret, hangs[i].device, true);
+	}
+	for (size_t i = 0; i < inventory->port_count; i++) {
+		const char *device = inventory->ports[i].device;
+
+		if (!has_device(ret, device)) {
+			add_device(ret, device, false);
+		}
+	}
+}
 
 static void fill_gauges(void *arg, struct metrics_gauges *ret)
 {
@@ -305,6 +392,7 @@ static void fill_gauges(void *arg, struct metrics_gauges *ret)
 			.count = control.refused[i],
 		};
 	}
+	fill_devices(parts, ret);
 	for (size_t i = 0; i < inventory->port_count && ret->port_count < METRICS_PORTS; i++) {
 		ret->ports[ret->port_count++] = (struct metrics_port){
 			.device = inventory->ports[i].device,

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "shutdown.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/memory.h"
 #include "util/text.h"
+#include "util/units.h"
 
 #define SECOND_NS 1000000000ull
 #define TIMEOUT_NS (10 * SECOND_NS)
@@ -22,12 +24,26 @@ struct shutdown {
 	char reason[160];
 };
 
+void shutdown_name_call(struct engine *engine, char *ret, size_t size)
+{
+	char duration[UNITS_SIZE];
+	struct hang hang;
+
+	if (!engine_waits_for(engine, &hang)) {
+		text_copy(ret, size, "a call to an RDMA driver hangs");
+		return;
+	}
+	snprintf(ret, size, "%s of RDMA device \"%s\" has not returned for %s", hang.call,
+		 hang.device,
+		 units_format_duration(clock_mono_ns() - hang.since_mono_ns, duration));
+}
+
 static bool is_down(const struct parts *parts, const char **ret_what)
 {
 	if (!coordinator_is_idle(parts->coordinator)) {
 		*ret_what = "a run that does not end";
 	} else if (!agent_is_idle(parts->agent)) {
-		*ret_what = "a job that is not released (a call to the driver hangs)";
+		*ret_what = "a job that is not released";
 	} else if (guest_count(parts->guests) > 0) {
 		*ret_what = "a session that does not close";
 	} else {
@@ -42,6 +58,7 @@ static int on_look(sd_event_source *source, uint64_t usec, void *arg)
 	struct parts *parts = shutdown->parts;
 	uint64_t now_mono_ns = clock_mono_ns();
 	const char *what = NULL;
+	char call[SHUTDOWN_CALL_SIZE];
 
 	if (coordinator_is_idle(parts->coordinator) && !shutdown->has_runs_ended) {
 		shutdown->has_runs_ended = true;
@@ -51,7 +68,10 @@ static int on_look(sd_event_source *source, uint64_t usec, void *arg)
 		log_info("stopped");
 		shutdown->done(shutdown->arg, 0);
 	} else if (now_mono_ns >= shutdown->deadline_mono_ns) {
-		log_error("not everything ended within %llu s: %s", TIMEOUT_NS / SECOND_NS, what);
+		shutdown_name_call(parts->engine, call, sizeof(call));
+		log_error("not everything ended within %llu s: %s%s%s", TIMEOUT_NS / SECOND_NS,
+			  what, agent_is_idle(parts->agent) ? "" : "; ",
+			  agent_is_idle(parts->agent) ? "" : call);
 		shutdown->done(shutdown->arg, 1);
 	} else {
 		sd_event_source_set_time(source, (now_mono_ns + LOOK_EVERY_NS) / 1000);

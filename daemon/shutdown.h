@@ -9,6 +9,9 @@
 
 #include "parts.h"
 
+/* Bytes of a sentence of shutdown_name_call. */
+#define SHUTDOWN_CALL_SIZE 256
+
 struct shutdown;
 
 /* status 0: everything ended. 1: not in time; what did not was logged. */
@@ -18,3 +21,5 @@ typedef void (*shutdown_done_fn)(void *arg, int status);
 struct shutdown *shutdown_new(struct parts *parts, const char *reason, shutdown_done_fn done,
 			      void *arg);
 void shutdown_free(struct shutdown *shutdown);
+/* Which call to which device the end waits for, in words. */
+void shutdown_name_call(struct engine *engine, char *ret, size_t size);

@@ -126,15 +126,16 @@ void status_line_write(const struct parts *parts, char *ret, size_t size)
 	const struct run *active = coordinator_active(parts->coordinator);
 	const struct error *scan_error = engine_scan_error(parts->engine);
 	const char *in_use;
-	const char *sick = engine_sick(parts->engine);
+	struct hang hangs[HANGS_MAX];
+	size_t hang_count = engine_hangs(parts->engine, hangs, HANGS_MAX);
 	_cleanup_text_ struct text line = TEXT_INIT;
 
 	add_peers_line(parts, &line);
 	if (!has_active_port(engine_inventory(parts->engine))) {
 		text_add(&line, "; no active RDMA port");
 	}
-	if (sick != NULL) {
-		text_format(&line, "; device %s hangs", sick);
+	for (size_t i = 0; i < hang_count; i++) {
+		text_format(&line, "; device %s is sick (%s)", hangs[i].device, hangs[i].call);
 	}
 	add_runs_line(parts, &line);
 	if (coordinator_waiting(parts->coordinator) > 0) {

@@ -7,9 +7,15 @@
 #include "ctl/field.h"
 #include "ctl/table.h"
 
+/* A call to its driver does not return. */
+static bool is_sick(const json_t *port)
+{
+	return field_find(port, "sick") != NULL;
+}
+
 static bool is_good(const json_t *port)
 {
-	return strcmp(field_string(port, "state", ""), "active") == 0;
+	return !is_sick(port) && strcmp(field_string(port, "state", ""), "active") == 0;
 }
 
 /* The first GID that people recognise: RoCE v2 over IPv4, else the first there is. */
@@ -68,7 +74,7 @@ static void add_rate(struct table *table, const json_t *port)
 
 static void add_port(struct table *table, const json_t *port)
 {
-	const char *state = field_string(port, "state", "-");
+	const char *state = is_sick(port) ? "sick" : field_string(port, "state", "-");
 	const json_t *gid = telling_gid(port);
 	const char *firmware = field_string(port, "firmware", "");
 	uint64_t number;

@@ -62,11 +62,25 @@ static void write_checks(const json_t *record, struct paper *paper)
 	}
 }
 
+static void write_hang(const json_t *hang, struct paper *paper)
+{
+	uint64_t age_ns = 0;
+	char age[UNITS_SIZE];
+
+	(void)field_u64(hang, "for_ns", &age_ns);
+	paper_fill(paper, LABEL_COLUMN, 0);
+	paper_format(paper, PAPER_BAD, "%s is sick: %s has not returned for %s",
+		     field_string(hang, "device", "-"), field_string(hang, "call", "-"),
+		     units_format_duration(age_ns / 1000000000 * 1000000000, age));
+	paper_newline(paper);
+}
+
 static void write_ports(const json_t *status, struct paper *paper)
 {
 	uint64_t active = number_of(status, "ports.active");
 	uint64_t total = active + number_of(status, "ports.other");
 	const char *error = field_string(status, "ports.error", NULL);
+	const json_t *sick = field_array(status, "sick");
 
 	start_line(paper, "devices");
 	paper_format(paper, active < total || total == 0 ? PAPER_WARN : PAPER_PLAIN,
@@ -77,6 +91,9 @@ static void write_ports(const json_t *status, struct paper *paper)
 		paper_fill(paper, LABEL_COLUMN, 0);
 		paper_wrap(paper, PAPER_BAD, LABEL_COLUMN, error);
 		paper_newline(paper);
+	}
+	for (size_t i = 0; i < json_array_size(sick); i++) {
+		write_hang(json_array_get(sick, i), paper);
 	}
 }
 

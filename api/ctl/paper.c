@@ -196,13 +196,13 @@ enum paper_tone paper_tone_of(const char *word)
 		const char *word;
 		enum paper_tone tone;
 	} tones[] = {
-		{ "pass", PAPER_GOOD },	    { "fail", PAPER_BAD },
-		{ "error", PAPER_BAD },	    { "inconclusive", PAPER_WARN },
-		{ "degraded", PAPER_WARN }, { "unsupported", PAPER_WARN },
-		{ "up", PAPER_GOOD },	    { "active", PAPER_GOOD },
-		{ "down", PAPER_BAD },	    { "ok", PAPER_GOOD },
-		{ "missed", PAPER_BAD },    { "connecting", PAPER_WARN },
-		{ "none", PAPER_DIM },
+		{ "pass", PAPER_GOOD },	      { "fail", PAPER_BAD },
+		{ "error", PAPER_BAD },	      { "inconclusive", PAPER_WARN },
+		{ "degraded", PAPER_WARN },   { "unsupported", PAPER_WARN },
+		{ "up", PAPER_GOOD },	      { "active", PAPER_GOOD },
+		{ "down", PAPER_BAD },	      { "ok", PAPER_GOOD },
+		{ "sick", PAPER_BAD },	      { "missed", PAPER_BAD },
+		{ "connecting", PAPER_WARN }, { "none", PAPER_DIM },
 	};
 
 	for (size_t i = 0; i < sizeof(tones) / sizeof(tones[0]); i++) {

@@ -68,11 +68,12 @@ void context_submit(struct context *context, struct task *task)
 {
 	task->setup.reply = context->owner.replies;
 	setup_submit(context->setup, &task->setup);
+	context->owner.submitted(context->owner.arg, context);
 }
 
-uint64_t context_oldest_ns(struct context *context, uint64_t now_mono_ns)
+uint64_t context_oldest_ns(struct context *context, uint64_t now_mono_ns, const char **ret_call)
 {
-	return setup_oldest_ns(context->setup, now_mono_ns);
+	return context->setup ? setup_oldest_ns(context->setup, now_mono_ns, ret_call) : 0;
 }
 
 static void submit_own(struct context *context, void (*run)(struct setup_task *task),

@@ -31,6 +31,8 @@ struct context_owner {
 	/* A queue pair or completion queue failed. */
 	void (*failed)(void *arg, struct context *context, const struct device_notice *notice,
 		       enum device_event kind);
+	/* A task was handed to the setup pool. */
+	void (*submitted)(void *arg, struct context *context);
 	void *arg;
 };
 
@@ -61,7 +63,8 @@ void context_drain(struct context *context);
 void context_submit(struct context *context, struct task *task);
 /* It is not in the list of devices any more. Harmless when it is not open. */
 void context_vanished(struct context *context);
-uint64_t context_oldest_ns(struct context *context, uint64_t now_mono_ns);
+/* setup_oldest_ns of its pool. */
+uint64_t context_oldest_ns(struct context *context, uint64_t now_mono_ns, const char **ret_call);
 
 /*
  * The end, in two steps with the replies read in between: closes what is open; no users may be

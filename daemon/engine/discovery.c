@@ -6,19 +6,35 @@
 
 #include "host/sysfs.h"
 #include "util/clock.h"
+#include "util/list.h"
 #include "util/memory.h"
 #include "util/text.h"
 #include "verbs/scan.h"
 
 #define SCAN_EVERY_US 2000000u
 #define SCAN_ACCURACY_US 50000u
+/* Scanners that hang; with so many more nothing new is found until one comes back. */
+#define SCANNERS_MAX 8
+
+/*
+ * A thread that scans, and what it knows. One that hangs with a device is set aside, and another
+ * one goes on without that device: nobody else has to wait for it.
+ */
+struct scanner {
+	struct list link; /* in discovery->aside, when it hangs */
+	struct discovery *discovery;
+	struct setup *setup;
+	struct scan *scan;
+	struct health *health;
+};
 
 struct discovery {
 	struct discovery_options options;
 	struct daemon_settings settings;
 	sd_event_source *timer; /* armed while no scan runs */
-	struct setup *setup;
-	struct scan *scan;
+	struct scanner *scanner; /* that scans */
+	struct list aside; /* of struct scanner */
+	size_t aside_count;
 	bool is_scanning;
 	bool wants_scan; /* once more, when the running one is done */
 	bool wants_fresh; /* the next one asks every device */
@@ -30,7 +46,7 @@ struct discovery {
 
 struct scan_task {
 	struct task task;
-	struct discovery *discovery;
+	struct scanner *scanner;
 	bool is_fresh;
 	int error;
 	struct error err; /* about the list, or the first device that could not be asked */
@@ -88,17 +104,50 @@ static void run_scan(struct setup_task *setup)
 {
 	struct scan_task *own = (struct scan_task *)setup;
 
-	own->error = scan_run(own->discovery->scan, &own->settings, own->is_fresh, own->inventory,
+	own->error = scan_run(own->scanner->scan, &own->settings, own->is_fresh, own->inventory,
 			      &own->err);
 }
 
 static void begin_scan(struct discovery *discovery);
 
-static void done_scan(struct task *task)
+static void scanner_free(struct scanner *scanner)
 {
-	struct scan_task *own = (struct scan_task *)task;
-	struct discovery *discovery = own->discovery;
+	if (!scanner) {
+		return;
+	}
+	health_free(scanner->health);
+	scan_free(scanner->scan);
+	free(scanner);
+}
 
+static int scanner_stop(struct scanner *scanner, uint64_t deadline_mono_ns)
+{
+	int ret = scanner->setup ? setup_stop(scanner->setup, deadline_mono_ns) : 0;
+
+	if (ret == 0) {
+		scanner->setup = NULL;
+	}
+	return ret;
+}
+
+/* One that was set aside is back: its device may be asked again. */
+static void end_aside(struct scanner *scanner)
+{
+	struct discovery *discovery = scanner->discovery;
+
+	health_look(scanner->health);
+	/* Its thread has posted what it had and waits for more: it ends at once. */
+	if (discovery->is_stopping || scanner_stop(scanner, CLOCK_NEVER) < 0) {
+		return;
+	}
+	list_remove(&scanner->link);
+	discovery->aside_count--;
+	scanner_free(scanner);
+	discovery_refresh(discovery);
+}
+
+static void tell_scan(struct discovery *discovery, const struct scan_task *own)
+{
 	discovery->is_scanning = false;
 	discovery->scan_error = own->err;
 	if (own->error == 0 && !discovery->is_stopping) {
@@ -108,8 +157,6 @@ static void done_scan(struct task *task)
 	if (own->error == 0 && !discovery->is_stopping && !discovery->wants_scan) {
 		update(discovery, own->inventory);
 	}
-	free(own->inventory);
-	free(own);
 	if (discovery->is_scanning || discovery->is_stopping) {
 		return;
 	}
@@ -118,6 +165,32 @@ static void done_scan(struct task *task)
 	} else if (sd_event_source_set_time_relative(discovery->timer, SCAN_EVERY_US) >= 0) {
 		sd_event_source_set_enabled(discovery->timer, SD_EVENT_ONESHOT);
 	}
+}
+
+static void done_scan(struct task *task)
+{
+	struct scan_task *own = (struct scan_task *)task;
+	struct discovery *discovery = own->scanner->discovery;
+
+	if (own->scanner == discovery->scanner) {
+		tell_scan(discovery, own);
+	} else {
+		end_aside(own->scanner);
+	}
+	free(own->inventory);
+	free(own);
+}
+
+/* Devices with a call that hangs are not asked: that would hang, too. */
+static void leave_sick(struct discovery *discovery)
+{
+	char names[HANGS_MAX][LIMIT_NAME];
+	size_t count = discovery->options.sick(discovery->options.arg, names, HANGS_MAX);
+
+	for (size_t i = 0; i < count; i++) {
+		scan_remember(discovery->scanner->scan, names[i], discovery->inventory);
+	}
+	scan_leave(discovery->scanner->scan, names, count);
 }
 
 static void begin_scan(struct discovery *discovery)
@@ -136,14 +209,16 @@ static void begin_scan(struct discovery *discovery)
 	own->task.setup.run = run_scan;
 	own->task.setup.reply = discovery->options.replies;
 	own->task.done = done_scan;
-	own->discovery = discovery;
+	own->scanner = discovery->scanner;
 	own->settings = discovery->settings;
 	own->is_fresh = discovery->wants_fresh;
 	discovery->is_scanning = true;
 	discovery->wants_scan = false;
 	discovery->wants_fresh = false;
+	leave_sick(discovery);
 	sd_event_source_set_enabled(discovery->timer, SD_EVENT_OFF);
-	setup_submit(discovery->setup, &own->task.setup);
+	setup_submit(discovery->scanner->setup, &own->task.setup);
+	health_watch(discovery->scanner->health);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
@@ -151,6 +226,104 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 	begin_scan(arg);
 	return 0;
 }
+
+/* --- one that hangs --- */
+
+static bool oldest(void *arg, uint64_t now_mono_ns, uint64_t *ret_age_ns, const char **ret_call)
+{
+	struct scanner *scanner = arg;
+
+	*ret_age_ns = scanner->setup ? setup_oldest_ns(scanner->setup, now_mono_ns, ret_call) : 0;
+	return scanner != scanner->discovery->scanner || scanner->discovery->is_scanning;
+}
+
+static const char *asked_device(void *arg)
+{
+	struct scanner *scanner = arg;
+	const char *name = scan_asks_about(scanner->scan);
+
+	return name ? name : "the list of devices";
+}
+
+static int scanner_new(struct scanner **ret, struct discovery *discovery, struct error *err);
+
+/* The list of devices hangs for everybody: another thread would find no more. */
+static void set_aside(struct discovery *discovery)
+{
+	struct scanner *hung = discovery->scanner;
+	struct scanner *next = NULL;
+
+	if (!scan_asks_about(hung->scan) || discovery->aside_count == SCANNERS_MAX ||
+	    discovery->is_stopping || scanner_new(&next, discovery, NULL) < 0) {
+		return;
+	}
+	list_append(&discovery->aside, &hung->link);
+	discovery->aside_count++;
+	discovery->scanner = next;
+	discovery->is_scanning = false;
+	begin_scan(discovery);
+}
+
+static void on_health(void *arg, struct health *health, const struct hang *hang, bool is_sick)
+{
+	struct scanner *scanner = arg;
+	struct discovery *discovery = scanner->discovery;
+
+	discovery->options.health(discovery->options.arg, hang, is_sick);
+	if (is_sick && scanner == discovery->scanner) {
+		set_aside(discovery);
+	}
+}
+
+static int scanner_new(struct scanner **ret_scanner, struct discovery *discovery, struct error *err)
+{
+	struct scanner *scanner = memory_new(sizeof(*scanner));
+	struct health_owner owner = {
+		.event = discovery->options.event,
+		.oldest = oldest,
+		.device = asked_device,
+		.changed = on_health,
+		.arg = scanner,
+	};
+	int ret;
+
+	list_init(&scanner->link);
+	scanner->discovery = discovery;
+	scanner->scan = scan_new(discovery->options.sys_root);
+	ret = health_new(&scanner->health, &owner, err);
+	if (ret == 0) {
+		ret = setup_new(&scanner->setup, "scan", 1, err);
+	}
+	if (ret < 0) {
+		scanner_free(scanner);
+		return ret;
+	}
+	*ret_scanner = scanner;
+	return 0;
+}
+
+void discovery_look(struct discovery *discovery)
+{
+	health_look(discovery->scanner->health);
+}
+
+size_t discovery_hangs(struct discovery *discovery, struct hang *ret, size_t max)
+{
+	struct scanner *scanner;
+	size_t count = 0;
+
+	if (health_hang(discovery->scanner->health) && count < max) {
+		ret[count++] = *health_hang(discovery->scanner->health);
+	}
+	list_each(scanner, &discovery->aside, link) {
+		if (health_hang(scanner->health) && count < max) {
+			ret[count++] = *health_hang(scanner->health);
+		}
+	}
+	return count;
+}
+
+/* --- what others ask --- */
 
 void discovery_configure(struct discovery *discovery, const struct daemon_settings *settings)
 {
@@ -181,18 +354,7 @@ const struct error *discovery_error(const struct discovery *discovery)
 
 bool discovery_is_present(const struct discovery *discovery, const char *name)
 {
-	return scan_is_present(discovery->scan, name);
-}
-
-const char *discovery_hangs(struct discovery *discovery, uint64_t now_mono_ns, uint64_t longer_ns)
-{
-	const char *name;
-
-	if (setup_oldest_ns(discovery->setup, now_mono_ns) <= longer_ns) {
-		return NULL;
-	}
-	name = scan_asks_about(discovery->scan);
-	return name ? name : "the list of devices";
+	return scan_is_present(discovery->scanner->scan, name);
 }
 
 int discovery_new(struct discovery **ret_discovery, const struct discovery_options *options,
@@ -203,7 +365,7 @@ int discovery_new(struct discovery **ret_discovery, const struct discovery_optio
 
 	discovery->options = *options;
 	discovery->settings = *settings;
-	discovery->scan = scan_new(options->sys_root);
+	list_init(&discovery->aside);
 	discovery->inventory = memory_new(sizeof(*discovery->inventory));
 	describe_host(discovery, discovery->inventory);
 	ret = sd_event_add_time_relative(options->event, &discovery->timer, CLOCK_MONOTONIC,
@@ -212,7 +374,7 @@ int discovery_new(struct discovery **ret_discovery, const struct discovery_optio
 		error_set_call(err, -ret, ERROR_RESOURCE, STAGE_RESOURCE, "sd_event_add_time",
 			       "the timer of the device scan cannot be made");
 	} else {
-		ret = setup_new(&discovery->setup, "scan", 1, err);
+		ret = scanner_new(&discovery->scanner, discovery, err);
 	}
 	if (ret < 0) {
 		discovery_free(discovery);
@@ -225,24 +387,33 @@ int discovery_new(struct discovery **ret_discovery, const struct discovery_optio
 
 int discovery_stop(struct discovery *discovery, uint64_t deadline_mono_ns)
 {
+	struct scanner *scanner;
 	int ret;
 
 	discovery->is_stopping = true;
 	discovery->timer = sd_event_source_disable_unref(discovery->timer);
-	ret = setup_stop(discovery->setup, deadline_mono_ns);
-	if (ret == 0) {
-		discovery->setup = NULL;
+	ret = scanner_stop(discovery->scanner, deadline_mono_ns);
+	list_each(scanner, &discovery->aside, link) {
+		int error = scanner_stop(scanner, deadline_mono_ns);
+
+		ret = ret < 0 ? ret : error;
 	}
 	return ret;
 }
 
 void discovery_free(struct discovery *discovery)
 {
+	struct scanner *scanner;
+
 	if (!discovery) {
 		return;
 	}
 	sd_event_source_disable_unref(discovery->timer);
-	scan_free(discovery->scan);
+	list_each(scanner, &discovery->aside, link) {
+		list_remove(&scanner->link);
+		scanner_free(scanner);
+	}
+	scanner_free(discovery->scanner);
 	free(discovery->inventory);
 	free(discovery);
 }

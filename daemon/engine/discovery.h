@@ -2,13 +2,15 @@
 #pragma once
 
 /*
- * What devices this node has: scans at once, then every 2 s on a pool of its own, and again when
- * asked to; keeps the inventory and tells when it changed. Control thread.
+ * What devices this node has: scans at once, then every 2 s on a thread of its own, and again when
+ * asked to; keeps the inventory and tells when it changed. A device whose call hangs is left alone
+ * until it returns, with the ports that it had; the others are scanned on. Control thread.
  */
 
 #include <stdbool.h>
 #include <systemd/sd-event.h>
 
+#include "engine/health.h"
 #include "engine/task.h"
 #include "model/inventory.h"
 #include "model/topology.h"
@@ -25,6 +27,10 @@ struct discovery_options {
 	void (*scanned)(void *arg);
 	/* After the first scan and after every change. */
 	void (*changed)(void *arg, const struct inventory *inventory);
+	/* A device that a scan asks hangs, or came back after *hang. */
+	void (*health)(void *arg, const struct hang *hang, bool is_sick);
+	/* The devices that must not be asked now, at most `max`. */
+	size_t (*sick)(void *arg, char (*ret_names)[LIMIT_NAME], size_t max);
 	void *arg;
 };
 
@@ -42,8 +48,10 @@ bool discovery_has_scanned(const struct discovery *discovery);
 const struct error *discovery_error(const struct discovery *discovery);
 /* Whether the last scan saw a device of that name; inside `scanned` only. */
 bool discovery_is_present(const struct discovery *discovery, const char *name);
-/* The name of a device whose asking took longer than that, or NULL. */
-const char *discovery_hangs(struct discovery *discovery, uint64_t now_mono_ns, uint64_t longer_ns);
+/* Looks whether a scan hangs or came back, and tells. */
+void discovery_look(struct discovery *discovery);
+/* Calls of scans that have not come back for HEALTH_SICK_NS, at most `max`; returns how many. */
+size_t discovery_hangs(struct discovery *discovery, struct hang *ret, size_t max);
 
 /* No more scans; -ETIMEDOUT: the thread hangs, may be called again. */
 int discovery_stop(struct discovery *discovery, uint64_t deadline_mono_ns);

@@ -3,28 +3,20 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <string.h>
 #include <sys/epoll.h>
 
-#include "engine/context.h"
+#include "engine/devices.h"
 #include "engine/discovery.h"
 #include "engine/job.h"
-#include "util/clock.h"
 #include "util/memory.h"
 #include "util/text.h"
 
 #define MESSAGES_AT_ONCE 32
-#define SICK_NS 10000000000ull
-
-struct context_entry {
-	struct list link;
-	struct context *context;
-};
 
 struct engine {
 	struct engine_options options;
 	struct job_pool pool;
-	struct list contexts; /* of struct context_entry; one for each device ever used */
+	struct devices *devices;
 	struct mailbox replies; /* of struct task */
 	struct mailbox reports; /* of struct worker_report */
 	sd_event_source *replies_source;
@@ -58,13 +50,28 @@ const struct error *engine_scan_error(const struct engine *engine)
 static void on_scanned(void *arg)
 {
 	struct engine *engine = arg;
-	struct context_entry *entry;
 
-	list_each(entry, &engine->contexts, link) {
-		if (!discovery_is_present(engine->discovery, context_name(entry->context))) {
-			context_vanished(entry->context);
-		}
+	devices_scanned(engine->devices);
+}
+
+static void on_scan_health(void *arg, const struct hang *hang, bool has_begun)
+{
+	struct engine *engine = arg;
+
+	devices_scan_health(engine->devices, hang, has_begun);
+}
+
+static size_t name_sick(void *arg, char (*ret_names)[LIMIT_NAME], size_t max)
+{
+	struct engine *engine = arg;
+	struct hang hangs[HANGS_MAX];
+	size_t count =
+		devices_hangs(engine->devices, false, hangs, max < HANGS_MAX ? max : HANGS_MAX);
+
+	for (size_t i = 0; i < count; i++) {
+		text_copy(ret_names[i], LIMIT_NAME, hangs[i].device);
 	}
+	return count;
 }
 
 static void on_inventory(void *arg, const struct inventory *inventory)
@@ -78,82 +85,42 @@ static void on_inventory(void *arg, const struct inventory *inventory)
 
 /* --- devices --- */
 
-static void on_lost(void *arg, struct context *context, const struct error *err)
-{
-	struct engine *engine = arg;
-	struct job *job;
-
-	list_each(job, &engine->pool.jobs, link) {
-		job_device_lost(job, context, err);
-	}
-	discovery_refresh(engine->discovery);
-}
-
-static void on_changed(void *arg, struct context *context)
-{
-	struct engine *engine = arg;
-
-	discovery_refresh(engine->discovery);
-}
-
-static void on_noticed(void *arg, struct context *context, const struct device_notice *notice)
-{
-	struct engine *engine = arg;
-	struct job *job;
-
-	list_each(job, &engine->pool.jobs, link) {
-		job_device_noticed(job, context, notice);
-	}
-}
-
-static void on_failed(void *arg, struct context *context, const struct device_notice *notice,
-		      enum device_event kind)
-{
-	struct engine *engine = arg;
-	struct job *job;
-
-	list_each(job, &engine->pool.jobs, link) {
-		job_device_failed(job, context, notice, kind);
-	}
-}
-
 static struct context *find_context(void *arg, const struct endpoint *endpoint, struct error *err)
 {
 	struct engine *engine = arg;
-	struct context_entry *entry;
-	struct context *context;
-	struct context_owner owner = {
-		.event = engine->options.event,
-		.replies = &engine->replies,
-		.lost = on_lost,
-		.changed = on_changed,
-		.noticed = on_noticed,
-		.failed = on_failed,
-		.arg = engine,
-	};
 
-	if (!inventory_port(engine_inventory(engine), endpoint->device, endpoint->port_num)) {
-		error_set(
-			err, -ENODEV, ERROR_DEVICE,
-			"RDMA device \"%s\" port %llu is not there, not active or not selected on this node; see `rdmatestctl "
-			"devices` and daemon.devices",
-			endpoint->device, (unsigned long long)endpoint->port_num);
-		err->stage = STAGE_DISCOVER;
-		text_copy(err->call, sizeof(err->call), "device");
-		return NULL;
+	return devices_context(engine->devices, endpoint, err);
+}
+
+static void on_health(void *arg, const struct hang *hang, bool is_sick)
+{
+	struct engine *engine = arg;
+
+	if (engine->options.health) {
+		engine->options.health(engine->options.arg, hang, is_sick);
 	}
-	list_each(entry, &engine->contexts, link) {
-		if (strcmp(context_name(entry->context), endpoint->device) == 0) {
-			return entry->context;
-		}
+}
+
+size_t engine_hangs(struct engine *engine, struct hang *ret, size_t max)
+{
+	return devices_hangs(engine->devices, true, ret, max);
+}
+
+bool engine_is_sick(struct engine *engine, const char *device, struct hang *ret)
+{
+	struct hang hangs[HANGS_MAX];
+	size_t count = devices_hangs(engine->devices, true, hangs, HANGS_MAX);
+	const struct hang *hang = devices_find_hang(hangs, count, device);
+
+	if (hang) {
+		*ret = *hang;
 	}
-	if (context_new(&context, endpoint->device, &owner, err) < 0) {
-		return NULL;
-	}
-	entry = memory_new(sizeof(*entry));
-	entry->context = context;
-	list_append(&engine->contexts, &entry->link);
-	return context;
+	return hang != NULL;
+}
+
+bool engine_waits_for(struct engine *engine, struct hang *ret)
+{
+	return devices_wait_for(engine->devices, ret);
 }
 
 /* --- what all jobs do --- */
@@ -166,10 +133,14 @@ struct job_pool *engine_job_pool(struct engine *engine)
 void engine_usage(const struct engine *engine, struct engine_usage *ret)
 {
 	struct job *job;
+	struct hang hangs[HANGS_MAX];
+	size_t count = devices_hangs(engine->devices, false, hangs, HANGS_MAX);
 
 	*ret = (struct engine_usage){ 0 };
 	list_each(job, &engine->pool.jobs, link) {
 		ret->jobs++;
+		ret->stuck_jobs += job->context &&
+				   devices_find_hang(hangs, count, context_name(job->context));
 		ret->qps += job->assignment.workload.qp.num_qps;
 		ret->pinned_bytes += assignment_pinned_bytes(&job->assignment);
 	}
@@ -187,19 +158,6 @@ bool engine_is_progressing(struct engine *engine)
 	return is_progressing;
 }
 
-const char *engine_sick(struct engine *engine)
-{
-	uint64_t now_mono_ns = clock_mono_ns();
-	struct context_entry *entry;
-
-	list_each(entry, &engine->contexts, link) {
-		if (context_oldest_ns(entry->context, now_mono_ns) > SICK_NS) {
-			return context_name(entry->context);
-		}
-	}
-	return discovery_hangs(engine->discovery, now_mono_ns, SICK_NS);
-}
-
 static void read_replies(struct engine *engine, unsigned max)
 {
 	struct message *message;
@@ -209,6 +167,7 @@ static void read_replies(struct engine *engine, unsigned max)
 
 		task->done(task);
 	}
+	devices_look(engine->devices);
 }
 
 static int on_replies(sd_event_source *source, int fd, uint32_t revents, void *arg)
@@ -226,6 +185,7 @@ static int on_reports(sd_event_source *source, int fd, uint32_t revents, void *a
 	while (count++ < MESSAGES_AT_ONCE && (message = mailbox_get(&engine->reports))) {
 		job_report(list_entry(message, struct worker_report, message));
 	}
+	devices_look(engine->devices);
 	return 0;
 }
 
@@ -239,13 +199,7 @@ static void done_sources(struct engine *engine)
 
 static void done(struct engine *engine)
 {
-	struct context_entry *entry;
-
-	list_each(entry, &engine->contexts, link) {
-		list_remove(&entry->link);
-		context_free(entry->context);
-		free(entry);
-	}
+	devices_free(engine->devices);
 	done_sources(engine);
 	discovery_free(engine->discovery);
 	mailbox_done(&engine->replies);
@@ -276,12 +230,20 @@ int engine_new(struct engine **ret_engine, const struct engine_options *options,
 		.sys_root = options->sys_root,
 		.scanned = on_scanned,
 		.changed = on_inventory,
+		.health = on_scan_health,
+		.sick = name_sick,
+		.arg = engine,
+	};
+	struct devices_options devices_options = {
+		.event = options->event,
+		.replies = &engine->replies,
+		.pool = &engine->pool,
+		.health = on_health,
 		.arg = engine,
 	};
 	int ret;
 
 	engine->options = *options;
-	list_init(&engine->contexts);
 	mailbox_init_fd(&engine->replies);
 	mailbox_init_fd(&engine->reports);
 	list_init(&engine->pool.jobs);
@@ -291,6 +253,7 @@ int engine_new(struct engine **ret_engine, const struct engine_options *options,
 	engine->pool.sys_root = options->sys_root;
 	engine->pool.find_context = find_context;
 	engine->pool.arg = engine;
+	engine->devices = devices_new(&devices_options);
 	ret = add_sources(engine);
 	if (ret < 0) {
 		error_set_call(err, -ret, ERROR_RESOURCE, STAGE_RESOURCE, "sd_event_add_io",
@@ -302,14 +265,15 @@ int engine_new(struct engine **ret_engine, const struct engine_options *options,
 		done(engine);
 		return ret;
 	}
+	devices_set_discovery(engine->devices, engine->discovery);
 	*ret_engine = engine;
 	return 0;
 }
 
 int engine_free(struct engine *engine, uint64_t deadline_mono_ns)
 {
-	struct context_entry *entry;
 	int ret;
+	int error;
 
 	if (!engine) {
 		return 0;
@@ -318,15 +282,10 @@ int engine_free(struct engine *engine, uint64_t deadline_mono_ns)
 	engine->is_stopping = true;
 	/* What came back already may decide what is still open. */
 	read_replies(engine, UINT32_MAX);
-	list_each(entry, &engine->contexts, link) {
-		context_shut(entry->context);
-	}
+	devices_shut(engine->devices);
 	ret = discovery_stop(engine->discovery, deadline_mono_ns);
-	list_each(entry, &engine->contexts, link) {
-		int error = context_stop(entry->context, deadline_mono_ns);
-
-		ret = ret < 0 ? ret : error;
-	}
+	error = devices_stop(engine->devices, deadline_mono_ns);
+	ret = ret < 0 ? ret : error;
 	if (ret < 0) {
 		/* A thread that hangs may still use any of this: all of it stays. */
 		done_sources(engine);

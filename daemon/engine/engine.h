@@ -11,6 +11,7 @@
 #include <systemd/sd-event.h>
 
 #include "model/assignment.h"
+#include "model/hang.h"
 #include "model/inventory.h"
 #include "model/sample.h"
 #include "model/topology.h"
@@ -25,6 +26,11 @@ struct engine_options {
 	sd_event *event;
 	const char *sys_root; /* "" in production; borrowed */
 	engine_inventory_fn inventory; /* after the first scan and after every change */
+	/*
+	 * A device turned sick, or well again after *hang: once each. From the loop, or from inside
+	 * engine_hangs and job_prepare. May be NULL.
+	 */
+	void (*health)(void *arg, const struct hang *hang, bool is_sick);
 	void *arg;
 };
 
@@ -41,6 +47,7 @@ const struct error *engine_scan_error(const struct engine *engine);
 
 struct engine_usage {
 	uint64_t jobs;
+	uint64_t stuck_jobs; /* of those, on sick devices: nobody can end them */
 	uint64_t qps;
 	uint64_t pinned_bytes;
 };
@@ -48,11 +55,18 @@ struct engine_usage {
 void engine_usage(const struct engine *engine, struct engine_usage *ret);
 /*
  * False when a worker that should be stepping made no step since the last call: no WATCHDOG=1 then.
- * Sick devices are told by engine_sick.
+ * One that is in a call to its device makes that device sick instead: a new process would hang,
+ * too.
  */
 bool engine_is_progressing(struct engine *engine);
-/* Name of a device with a setup call that hangs (over 10 s), or NULL. */
-const char *engine_sick(struct engine *engine);
+/*
+ * Sick devices, those with a call that has not returned for 10 s, one entry each, at most `max`;
+ * returns how many. They get no job until the call returns; everything else goes on.
+ */
+size_t engine_hangs(struct engine *engine, struct hang *ret, size_t max);
+bool engine_is_sick(struct engine *engine, const char *device, struct hang *ret);
+/* The call that is out longest, of whatever age: what an end of jobs waits for. False: none. */
+bool engine_waits_for(struct engine *engine, struct hang *ret);
 /*
  * All jobs must be released. Waits for threads until the deadline; -ETIMEDOUT: a thread hangs,
  * nothing is freed, may be called again.

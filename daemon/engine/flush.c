@@ -2,6 +2,7 @@
 #include "engine/flush.h"
 
 #include "engine/fault.h"
+#include "util/thread.h"
 
 #define FLUSH_POLL 32
 
@@ -35,6 +36,7 @@ void flush_begin(struct flow *flow)
 	flow->flush_marks = flow->resources->qp_count;
 	for (size_t i = 0; i < flow->resources->qp_count; i++) {
 		flow->flush_state[i] = MARK_WANTED;
+		thread_mark("ibv_modify_qp");
 		if (ibv_modify_qp(flow->resources->qps[i], &attr, IBV_QP_STATE) != 0) {
 			/* The device is gone: nothing will come back. */
 			mark_seen(flow, i);
@@ -42,6 +44,7 @@ void flush_begin(struct flow *flow)
 			post_mark(flow, i);
 		}
 	}
+	thread_mark(NULL);
 }
 
 static bool poll_sends(struct flow *flow)

@@ -62,7 +62,8 @@ static void fail(struct job *job)
 	job->state = JOB_FAILED;
 	if (job->is_releasing) {
 		job_release_advance(job);
-	} else {
+	} else if (!job->has_told_failed) {
+		job->has_told_failed = true;
 		job->events.failed(job->arg, job, &job->failure, &job->steps);
 	}
 }
@@ -348,19 +349,35 @@ void job_end_traffic(struct job *job)
 	}
 }
 
+uint64_t job_call_ns(const struct job *job, uint64_t now_mono_ns, const char **ret_call)
+{
+	return job->state == JOB_RUNNING && job->worker
+		       ? worker_call_ns(job->worker, now_mono_ns, ret_call)
+		       : 0;
+}
+
 bool job_is_stuck(struct job *job)
 {
 	bool is_running = job->state == JOB_RUNNING && job->worker;
 	uint64_t progress = is_running ? worker_progress(job->worker) : 0;
-	bool is_stuck = is_running && job->was_running && progress == job->seen_progress;
+	const char *call;
+	bool is_stuck = is_running && job->was_running && progress == job->seen_progress &&
+			job_call_ns(job, clock_mono_ns(), &call) == 0;
 
 	job->was_running = is_running;
 	job->seen_progress = progress;
 	return is_stuck;
 }
 
+/* Its steps are the task's. */
+static bool has_task_out(const struct job *job)
+{
+	return job->state == JOB_PREPARING || job->state == JOB_CONNECTING;
+}
+
 static void done_note(struct task *task)
 {
+	static const struct steps no_steps;
 	struct note *note = (struct note *)task;
 	struct job *job = note->job;
 	enum job_note_kind kind = note->kind;
@@ -368,8 +385,10 @@ static void done_note(struct task *task)
 	free(note);
 	switch (kind) {
 	case JOB_NOTE_FAILED:
-		if (!job->is_releasing) {
-			job->events.failed(job->arg, job, &job->failure, &job->steps);
+		if (!job->is_releasing && !job->has_told_failed) {
+			job->has_told_failed = true;
+			job->events.failed(job->arg, job, &job->failure,
+					   has_task_out(job) ? &no_steps : &job->steps);
 		}
 		break;
 	case JOB_NOTE_STARTED:

@@ -71,7 +71,8 @@ struct job {
 	void *arg;
 	enum job_state state;
 	bool is_releasing;
-	bool is_lost; /* the device went while a task was out */
+	bool is_lost; /* the device went, or turned sick, while a task was out */
+	bool has_told_failed; /* while it was: nothing more but `released` */
 	struct context *context; /* NULL before prepare */
 	struct context_wait wait;
 	struct device *device; /* held */
@@ -96,13 +97,23 @@ struct job {
 
 /* Takes the report (not its job). */
 void job_report(struct worker_report *report);
-/* True when its worker runs and made no step since the last call, which saw it running as well. */
+/*
+ * True when its worker runs and made no step since the last call, which saw it running as well;
+ * not when it is in a call to the device: that makes the device sick, not this process.
+ */
 bool job_is_stuck(struct job *job);
+
+/* How long its worker has been in a call to the device, and which; 0: in none. */
+uint64_t job_call_ns(const struct job *job, uint64_t now_mono_ns, const char **ret_call);
 
 /*
  * job_device.c: the device is gone; running traffic ends with that failure, and what waits fails.
  */
 void job_device_lost(struct job *job, const struct context *context, const struct error *err);
+/*
+ * The device is sick: what is being set up fails at once, with its task still out; traffic goes on.
+ */
+void job_device_sick(struct job *job, const struct context *context, const struct error *err);
 /*
  * An asynchronous event of the device: noted for the totals if it concerns this job, from connected
  * to counted.

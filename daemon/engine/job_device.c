@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a device says about a job: it is gone, or one of the job's elements failed. */
+/* What a device means for a job: it is gone, or sick, or one of the job's elements failed. */
 #include <errno.h>
 #include <string.h>
 
@@ -46,6 +46,33 @@ void job_device_lost(struct job *job, const struct context *context, const struc
 	default:
 		break;
 	}
+}
+
+void job_device_sick(struct job *job, const struct context *context, const struct error *err)
+{
+	if (job->context != context) {
+		return;
+	}
+	switch (job->state) {
+	case JOB_OPENING:
+		context_cancel(job->context, &job->wait);
+		break;
+	case JOB_PREPARED:
+	case JOB_CONNECTED:
+		break;
+	case JOB_PREPARING:
+	case JOB_CONNECTING:
+		/* Its own call may be the one that hangs: nobody has to wait to hear that. */
+		job_set_failure(job, err);
+		job->is_lost = true;
+		job_note(job, JOB_NOTE_FAILED);
+		return;
+	default:
+		return;
+	}
+	job_set_failure(job, err);
+	job->state = JOB_FAILED;
+	job_note(job, JOB_NOTE_FAILED);
 }
 
 /*

@@ -13,6 +13,7 @@
 #include "util/memory.h"
 #include "util/text.h"
 #include "verbs/port.h"
+#include "util/thread.h"
 
 /* A driver keeps what it counted for its lifespan, to the tick. */
 #define LIFESPAN_SLACK_NS 2000000ull
@@ -30,6 +31,8 @@ static void read_port(struct job *job, struct counters *ret)
 	const struct endpoint *local = assignment_local(&job->assignment);
 	struct sysfs_port port;
 
+	/* A driver fills some of these files when they are read. */
+	thread_mark("reading its counters");
 	if (!sysfs_port(job->pool->sys_root, local->device, local->port_num, &port)) {
 		*ret = (struct counters){ 0 };
 		return;

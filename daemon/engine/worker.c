@@ -228,6 +228,14 @@ uint64_t worker_progress(const struct worker *worker)
 	return atomic_load_explicit(&((struct worker *)worker)->steps, memory_order_relaxed);
 }
 
+uint64_t worker_call_ns(const struct worker *worker, uint64_t now_mono_ns, const char **ret_call)
+{
+	uint64_t since_mono_ns;
+
+	*ret_call = thread_doing(worker->thread, &since_mono_ns);
+	return *ret_call && now_mono_ns > since_mono_ns ? now_mono_ns - since_mono_ns : 0;
+}
+
 int worker_free(struct worker *worker, uint64_t deadline_mono_ns)
 {
 	int ret;

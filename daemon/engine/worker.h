@@ -38,6 +38,10 @@ void worker_stop(struct worker *worker);
 /* Grows while the worker makes steps: the watchdog compares. */
 uint64_t worker_progress(const struct worker *worker);
 /*
+ * How long it has been in a call to the device that may block, and which; 0: it is in none.
+ */
+uint64_t worker_call_ns(const struct worker *worker, uint64_t now_mono_ns, const char **ret_call);
+/*
  * After FINISHED was read (or if never started): ends the thread. -ETIMEDOUT leaves it to be asked
  * again; with a deadline of 0 it is told to end and not waited for.
  */

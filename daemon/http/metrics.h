@@ -13,6 +13,7 @@
 
 #include "config/config.h"
 #include "http/pieces.h"
+#include "model/hang.h"
 #include "model/run.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -20,6 +21,7 @@
 #define METRICS_SERIES_BUDGET 2000
 #define METRICS_PORTS 32
 #define METRICS_REFUSALS 16
+#define METRICS_DEVICES (METRICS_PORTS + HANGS_MAX)
 
 struct metrics;
 
@@ -30,6 +32,11 @@ struct metrics_port {
 	enum port_state state;
 	uint64_t link_rate_bps;
 	uint64_t disruptive_ns; /* of disruptive traffic of ours in the last hour */
+};
+
+struct metrics_device {
+	char device[LIMIT_NAME];
+	bool is_sick;
 };
 
 struct metrics_refusal {
@@ -54,6 +61,8 @@ struct metrics_gauges {
 	struct metrics_refusal control_refused[METRICS_REFUSALS]; /* connections */
 	uint64_t jobs_active; /* ours, for runs of any node */
 	uint64_t pinned_bytes; /* registered by them */
+	size_t device_count;
+	struct metrics_device devices[METRICS_DEVICES];
 	size_t port_count;
 	struct metrics_port ports[METRICS_PORTS];
 };

@@ -63,6 +63,17 @@ static void write_daemon(struct exposition *exposition, const struct metrics_gau
 	      "Memory registered by those jobs.");
 }
 
+static void write_devices(struct exposition *exposition, const struct metrics_gauges *gauges)
+{
+	exposition_family(
+		exposition, "rdmatestd_device_sick", EXPOSITION_GAUGE,
+		"1 while a call to the device's driver has not returned for 10 s, else 0.");
+	for (size_t i = 0; i < gauges->device_count; i++) {
+		exposition_u64(exposition, "", gauges->devices[i].is_sick,
+			       EXPOSITION_LABELS("device", gauges->devices[i].device));
+	}
+}
+
 static void write_ports(struct exposition *exposition, const struct metrics_gauges *gauges)
 {
 	char number[16];
@@ -384,6 +395,7 @@ struct pieces *metrics_write_pieces(struct metrics *metrics, const struct metric
 	all->metrics = metrics;
 	all->exposition.out = &all->begin;
 	write_daemon(&all->exposition, gauges);
+	write_devices(&all->exposition, gauges);
 	write_ports(&all->exposition, gauges);
 	return &all->pieces;
 }

@@ -87,6 +87,16 @@ static json_t *write_waiting(const struct records_status *status)
 	return array;
 }
 
+static json_t *write_hangs(const struct records_status *status)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < status->hang_count; i++) {
+		json_array_append_new(list, hang_write(&status->hangs[i], clock_mono_ns()));
+	}
+	return list;
+}
+
 json_t *records_status(const struct records_status *status)
 {
 	json_t *object = json_object();
@@ -111,6 +121,7 @@ json_t *records_status(const struct records_status *status)
 				? status->scan_error->text
 				: NULL);
 	json_set_take(object, "ports", ports);
+	json_set_take(object, "sick", write_hangs(status));
 	json_set_u64(object, "scenarios", status->scenarios);
 	json_set_u64(runs, "active", status->runs_active);
 	json_set_take(runs, "current", write_current(status->current));
@@ -212,6 +223,14 @@ json_t *records_port(const struct port *port)
 	json_set_u64(most, "max_qp_init_rd_atom", limits->max_qp_init_rd_atom);
 	json_set_u64(most, "max_msg_bytes", limits->max_msg_bytes);
 	json_set_take(object, "limits", most);
+	return object;
+}
+
+json_t *records_own_port(const struct port *port, const struct hang *hang)
+{
+	json_t *object = records_port(port);
+
+	json_set_take(object, "sick", hang ? hang_write(hang, clock_mono_ns()) : NULL);
 	return object;
 }
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/hang.h"
 #include "model/inventory.h"
 #include "model/run.h"
 #include "util/error.h"
@@ -39,6 +40,8 @@ struct records_status {
 	uint64_t ports_other;
 	const struct error *scan_error; /* why not all devices could be asked; NULL or not set: none
 					 */
+	const struct hang *hangs; /* calls to drivers that do not return */
+	size_t hang_count;
 	uint64_t scenarios;
 	const struct run *current; /* that goes on, or NULL */
 	uint64_t runs_active;
@@ -73,6 +76,8 @@ json_t *records_peer(const struct records_peer *peer);
 json_t *records_peer_head(const struct records_peer *peer);
 
 json_t *records_port(const struct port *port);
+/* The same of this node, with `sick`: hang, or null when the device is well. */
+json_t *records_own_port(const struct port *port, const struct hang *hang);
 /* Every port, an array. */
 json_t *records_devices(const struct inventory *inventory);
 

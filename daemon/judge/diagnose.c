@@ -102,6 +102,16 @@ static bool find_port(const struct view *view)
 	return diagnose_port(view->failure, view->measurement, view->evidence, view->findings);
 }
 
+static bool find_sick_device(const struct view *view)
+{
+	if (!is_call(view, "sick")) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_DEVICE_SICK, CONFIDENCE_CERTAIN, view->evidence,
+		    "a device of %s hangs: %s", node_of(view), view->failure->error.text);
+	return true;
+}
+
 static bool find_absent_device(const struct view *view)
 {
 	if (!is_call(view, "device")) {
@@ -289,10 +299,11 @@ static bool find_anything(const struct view *view)
 
 /* The first that explains the error ends the search: the special before the general. */
 static bool (*const error_rules[])(const struct view *view) = {
-	find_bug,	find_abort,	  find_peer,	      find_port,       find_absent_device,
-	find_limit,	find_unsupported, find_deadline,      find_stall,      find_unresolved_path,
-	find_lost_path, find_receiver,	  find_remote_access, find_completion, find_resource,
-	find_input,	find_setup,	  find_anything,
+	find_bug, find_abort, find_peer, find_sick_device, find_port,
+	find_absent_device, find_limit,		  find_unsupported, find_deadline,
+	find_stall,	    find_unresolved_path, find_lost_path,   find_receiver,
+	find_remote_access, find_completion,	  find_resource,    find_input,
+	find_setup,	    find_anything,
 };
 
 static void write_end_evidence(const struct participant *end, const char *name, char *out,

@@ -54,7 +54,7 @@ static enum permit_answer ask_permit(struct agent_way *way, const struct assignm
 	engine_usage(agent->engine, &used);
 	usage = (struct permit_usage){
 		/* Each look costs a question to the kernel: they are bounded as jobs are. */
-		.jobs = used.jobs + inquiry_count(agent),
+		.jobs = used.jobs - used.stuck_jobs + inquiry_count(agent),
 		.qps = used.qps,
 		.pinned_bytes = used.pinned_bytes,
 		.is_stopping = agent->is_stopping,
@@ -166,8 +166,15 @@ static bool is_prepared(struct agent_way *way, const struct assignment *assignme
 static void handle_prepare(struct agent_way *way, const struct assignment *assignment)
 {
 	struct error err = ERROR_INIT;
+	struct hang hang;
 	struct errand *errand;
 
+	/* First: what hangs there holds its endpoint, and would make it look busy. */
+	if (engine_is_sick(way->agent->engine, assignment_local(assignment)->device, &hang)) {
+		hang_refuse(&hang, clock_mono_ns(), &err);
+		answer_refused(way, assignment, &err);
+		return;
+	}
 	errand = find_errand(way, assignment->run_id, assignment->pair, assignment->role);
 	if (errand != NULL && errand->state == ERRAND_RELEASING) {
 		error_set(&err, -EBUSY, ERROR_RESOURCE,

@@ -34,7 +34,12 @@ struct thread {
 	void *arg;
 	_Atomic uint32_t wake; /* a futex: who sleeps, whether to */
 	_Atomic uint32_t life; /* a futex: changed last of all */
+	_Atomic(const char *) doing; /* written after `since_mono_ns`, read before it: never too old
+				      */
+	_Atomic uint64_t since_mono_ns;
 };
+
+static _Thread_local struct thread *self;
 
 /* Until woken, the value differs, or the deadline: the caller looks again. */
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t deadline_mono_ns)
@@ -82,6 +87,7 @@ static void *thread_run(void *arg)
 	struct thread *thread = arg;
 	bool is_done = false;
 
+	self = thread;
 	pthread_setname_np(pthread_self(), thread->name);
 	while (!is_done) {
 		struct thread_next next = thread->step(thread->arg);
@@ -241,6 +247,22 @@ void thread_detach(struct thread **thread)
 	} else {
 		pthread_detach(id); /* its memory may be gone already */
 	}
+}
+
+void thread_mark(const char *doing)
+{
+	if (self) {
+		atomic_store(&self->since_mono_ns, clock_mono_ns());
+		atomic_store(&self->doing, doing);
+	}
+}
+
+const char *thread_doing(const struct thread *thread, uint64_t *ret_since_mono_ns)
+{
+	const char *doing = atomic_load(&((struct thread *)thread)->doing);
+
+	*ret_since_mono_ns = atomic_load(&((struct thread *)thread)->since_mono_ns);
+	return doing;
 }
 
 unsigned thread_cpus(int *cpus, unsigned max)

@@ -55,6 +55,17 @@ void thread_wake(struct thread *thread);
  */
 int thread_join(struct thread **thread, uint64_t deadline_mono_ns);
 
+/*
+ * The calling thread begins what may block (a static name, "ibv_destroy_qp"), or NULL: came back
+ * from it. For thread_doing; nothing happens on a thread that thread_start did not make.
+ */
+void thread_mark(const char *doing);
+/*
+ * What the thread is at, NULL when it did not say, and since when: its last mark, 0 before the
+ * first. Any thread, as long as that one is not joined.
+ */
+const char *thread_doing(const struct thread *thread, uint64_t *ret_since_mono_ns);
+
 /* Gives it up: it frees itself when it ends, and nobody can wait for it. *thread = NULL. */
 void thread_detach(struct thread **thread);
 

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "util/clock.h"
 #include "util/text.h"
+#include "verbs/call.h"
 #include "verbs/demand.h"
 
 #define NUMBER_MAX 0xffffffull /* queue pair and packet sequence numbers have 24 bits */
@@ -187,18 +187,17 @@ int connect_qps(struct resources *resources, const struct assignment *assignment
 	}
 	fill_path(resources, assignment, remote, &gid, &path);
 	for (size_t i = 0; i < resources->qp_count; i++) {
-		uint64_t started_mono_ns = clock_mono_ns();
-		uint64_t ready_mono_ns;
+		uint64_t started_mono_ns = call_begin("ibv_modify_qp");
 
 		/* One that fails took its time too: the result shows it. */
 		ret = go_rtr(resources, i, assignment, remote, &path, err);
-		ready_mono_ns = clock_mono_ns();
-		step_add(steps, "modify_rtr", ready_mono_ns - started_mono_ns, 0);
+		call_end(steps, "modify_rtr", started_mono_ns, 0);
 		if (ret < 0) {
 			return ret;
 		}
+		started_mono_ns = call_begin("ibv_modify_qp");
 		ret = go_rts(resources, i, assignment, err);
-		step_add(steps, "modify_rts", clock_mono_ns() - ready_mono_ns, 0);
+		call_end(steps, "modify_rts", started_mono_ns, 0);
 		if (ret < 0) {
 			return ret;
 		}

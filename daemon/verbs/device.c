@@ -9,6 +9,7 @@
 
 #include "util/memory.h"
 #include "util/text.h"
+#include "verbs/call.h"
 
 #define NODE_DIRECTORY "/dev/infiniband/"
 
@@ -41,6 +42,7 @@ static int try_node(const char *name, struct ibv_device *ib, struct error *err)
 	int error;
 
 	snprintf(path, sizeof(path), NODE_DIRECTORY "%s", ib->dev_name);
+	(void)call_begin("open");
 	_cleanup_close_ int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0 || errno == ENOENT || errno == ENOTDIR) {
 		return 0;
@@ -64,6 +66,7 @@ static int open_listed(struct device *device, struct ibv_device *ib, struct erro
 	if (ret < 0) {
 		return ret;
 	}
+	(void)call_begin("ibv_open_device");
 	device->context = ibv_open_device(ib);
 	if (!device->context) {
 		return error_set_call(err, errno ? errno : EIO, ERROR_DEVICE, STAGE_RESOURCE,
@@ -77,6 +80,7 @@ static int open_listed(struct device *device, struct ibv_device *ib, struct erro
 			"RDMA device \"%s\": its event descriptor cannot be made non-blocking",
 			device->name);
 	}
+	(void)call_begin("ibv_query_device");
 	ret = ibv_query_device(device->context, &device->attr);
 	if (ret != 0) {
 		return error_set_call(err, ret, ERROR_DEVICE, STAGE_RESOURCE, "ibv_query_device",
@@ -93,6 +97,7 @@ int device_open(struct device **ret_device, const char *name, struct error *err)
 	int count = 0;
 	int ret;
 
+	(void)call_begin("ibv_get_device_list");
 	list = ibv_get_device_list(&count);
 	if (!list) {
 		return error_set_call(err, errno, ERROR_DEVICE, STAGE_DISCOVER,
@@ -121,8 +126,11 @@ void device_close(struct device *device)
 		return;
 	}
 	if (device->context) {
+		uint64_t started_mono_ns = call_begin("ibv_close_device");
+
 		/* On a device that is gone this fails, and there is nothing else to do with it. */
 		(void)ibv_close_device(device->context);
+		call_end(NULL, NULL, started_mono_ns, 0);
 	}
 	free(device);
 }

@@ -10,6 +10,7 @@
 #include "host/sysfs.h"
 #include "util/memory.h"
 #include "util/text.h"
+#include "verbs/call.h"
 
 #define MAX_TABLE 1024 /* GID entries asked for */
 
@@ -79,7 +80,10 @@ static void fill_gids(struct device *device, struct port *port)
 {
 	_cleanup_free_ struct ibv_gid_entry *entries =
 		memory_new_array(MAX_TABLE, sizeof(*entries));
+	uint64_t started_mono_ns = call_begin("ibv_query_gid_table");
 	ssize_t count = ibv_query_gid_table(device->context, entries, MAX_TABLE, 0);
+
+	call_end(NULL, NULL, started_mono_ns, 0);
 
 	for (int pass = 0; pass < 2; pass++) {
 		for (ssize_t i = 0; i < count && port->gid_count < LIMIT_GIDS; i++) {
@@ -171,8 +175,10 @@ int port_ask(const char *sys_root, struct device *device, uint64_t port_num, str
 	     struct error *err)
 {
 	struct ibv_port_attr attr;
+	uint64_t started_mono_ns = call_begin("ibv_query_port");
 	int error = ibv_query_port(device->context, (uint8_t)port_num, &attr);
 
+	call_end(NULL, NULL, started_mono_ns, 0);
 	if (error != 0) {
 		return error_set_call(err, error, ERROR_DEVICE, STAGE_DISCOVER, "ibv_query_port",
 				      "port %llu of RDMA device \"%s\" cannot be asked",

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "verbs/call.h"
+
 static struct ibv_qp *try_create(struct ibv_pd *pd, const struct queue_pair_wish *wish,
 				 uint64_t inline_bytes, struct ibv_qp_init_attr *init)
 {
@@ -19,6 +21,7 @@ static struct ibv_qp *try_create(struct ibv_pd *pd, const struct queue_pair_wish
 			.max_inline_data = (uint32_t)inline_bytes,
 		},
 	};
+	(void)call_begin("ibv_create_qp");
 	return ibv_create_qp(pd, init);
 }
 
@@ -29,6 +32,7 @@ static bool is_cured_by(struct ibv_pd *pd, const struct queue_pair_wish *less)
 	struct ibv_qp *qp = try_create(pd, less, less->max_inline_bytes, &init);
 
 	if (qp) {
+		(void)call_begin("ibv_destroy_qp");
 		(void)ibv_destroy_qp(qp);
 	}
 	return qp != NULL;

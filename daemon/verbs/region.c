@@ -8,6 +8,7 @@
 #include "host/process.h"
 #include "util/clock.h"
 #include "util/units.h"
+#include "verbs/call.h"
 
 static int refused(int error, size_t size_bytes, struct error *err)
 {
@@ -63,7 +64,7 @@ int region_init(struct region *region, struct ibv_pd *pd, size_t size_bytes, uns
 	/* So that registering finds pages, and its duration tells what pinning costs. */
 	memset(buffer, 0, size_bytes);
 	step_add(steps, "map_buffer", clock_mono_ns() - started_mono_ns, size_bytes);
-	started_mono_ns = clock_mono_ns();
+	started_mono_ns = call_begin("ibv_reg_mr");
 	region->mr = ibv_reg_mr(pd, buffer, size_bytes, (int)access);
 	if (!region->mr) {
 		int ret = refused(errno ? errno : EIO, size_bytes, err);
@@ -71,13 +72,13 @@ int region_init(struct region *region, struct ibv_pd *pd, size_t size_bytes, uns
 		region_done(region, NULL);
 		return ret;
 	}
-	step_add(steps, "reg_mr", clock_mono_ns() - started_mono_ns, size_bytes);
+	call_end(steps, "reg_mr", started_mono_ns, size_bytes);
 	return 0;
 }
 
 void region_done(struct region *region, struct steps *steps)
 {
-	uint64_t started_mono_ns = clock_mono_ns();
+	uint64_t started_mono_ns = call_begin("ibv_dereg_mr");
 
 	if (region->mr) {
 		/*
@@ -85,10 +86,7 @@ void region_done(struct region *region, struct steps *steps)
 		 * needs them.
 		 */
 		(void)ibv_dereg_mr(region->mr);
-		if (steps) {
-			step_add(steps, "dereg_mr", clock_mono_ns() - started_mono_ns,
-				 region->size_bytes);
-		}
+		call_end(steps, "dereg_mr", started_mono_ns, region->size_bytes);
 	}
 	if (region->buffer) {
 		munmap(region->buffer, region->size_bytes);

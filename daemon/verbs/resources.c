@@ -5,23 +5,16 @@
 #include <errno.h>
 #include <string.h>
 
-#include "util/clock.h"
 #include "util/memory.h"
 #include "util/random.h"
 #include "util/text.h"
+#include "verbs/call.h"
 #include "verbs/connect.h"
 #include "verbs/demand.h"
 #include "verbs/queue_pair.h"
 
 #define PSN_MASK 0xffffffu
 #define EMPTY_BUFFER_BYTES 4096 /* operations without payload need a region all the same */
-
-static void add_step(struct steps *steps, const char *name, uint64_t started_mono_ns)
-{
-	if (steps) {
-		step_add(steps, name, clock_mono_ns() - started_mono_ns, 0);
-	}
-}
 
 static int ask_port(struct resources *resources, const struct endpoint *local,
 		    struct ibv_port_attr *ret, struct error *err)
@@ -35,12 +28,14 @@ static int ask_port(struct resources *resources, const struct endpoint *local,
 				 "RDMA device \"%s\" has no port %llu (it has %u)", device->name,
 				 (unsigned long long)local->port_num, device->attr.phys_port_cnt);
 	}
+	(void)call_begin("ibv_query_port");
 	error = ibv_query_port(device->context, (uint8_t)local->port_num, ret);
 	if (error != 0) {
 		return error_set_call(err, error, ERROR_DEVICE, STAGE_RESOURCE, "ibv_query_port",
 				      "port %llu of RDMA device \"%s\" cannot be asked",
 				      (unsigned long long)local->port_num, device->name);
 	}
+	(void)call_begin("ibv_query_gid");
 	resources->lid = ret->lid;
 	resources->mtu_bytes = ret->active_mtu ? 128ull << ret->active_mtu : 0;
 	resources->is_infiniband = ret->link_layer == IBV_LINK_LAYER_INFINIBAND;
@@ -56,7 +51,7 @@ static int ask_port(struct resources *resources, const struct endpoint *local,
 static int create_cq(struct resources *resources, uint64_t entries, struct ibv_cq **ret,
 		     struct steps *steps, struct error *err)
 {
-	uint64_t started_mono_ns = clock_mono_ns();
+	uint64_t started_mono_ns = call_begin("ibv_create_cq");
 
 	*ret = ibv_create_cq(resources->device->context, (int)entries, NULL, NULL, 0);
 	if (!*ret) {
@@ -67,14 +62,14 @@ static int create_cq(struct resources *resources, uint64_t entries, struct ibv_c
 			resources->device->name, (unsigned long long)entries,
 			resources->device->attr.max_cqe, resources->device->attr.max_cq);
 	}
-	add_step(steps, "create_cq", started_mono_ns);
+	call_end(steps, "create_cq", started_mono_ns, 0);
 	return 0;
 }
 
 static int create_shared(struct resources *resources, const struct demand *demand,
 			 struct steps *steps, struct error *err)
 {
-	uint64_t started_mono_ns = clock_mono_ns();
+	uint64_t started_mono_ns = call_begin("ibv_alloc_pd");
 	int ret;
 
 	resources->pd = ibv_alloc_pd(resources->device->context);
@@ -83,7 +78,7 @@ static int create_shared(struct resources *resources, const struct demand *deman
 				      "ibv_alloc_pd", "%s gives no protection domain",
 				      resources->device->name);
 	}
-	add_step(steps, "alloc_pd", started_mono_ns);
+	call_end(steps, "alloc_pd", started_mono_ns, 0);
 	ret = region_init(&resources->region, resources->pd,
 			  demand->layout.total_bytes ? demand->layout.total_bytes
 						     : EMPTY_BUFFER_BYTES,
@@ -116,7 +111,7 @@ static int create_qps(struct resources *resources, const struct demand *demand,
 	resources->psns = memory_new_array(qp->num_qps, sizeof(uint32_t));
 	random_fill(resources->psns, qp->num_qps * sizeof(uint32_t));
 	for (size_t i = 0; i < qp->num_qps; i++) {
-		uint64_t started_mono_ns = clock_mono_ns();
+		uint64_t started_mono_ns = call_begin("ibv_create_qp");
 		int ret = queue_pair_create(&resources->qps[i], resources->device, resources->pd,
 					    &wish, err);
 
@@ -127,7 +122,7 @@ static int create_qps(struct resources *resources, const struct demand *demand,
 		}
 		resources->qp_count++;
 		resources->psns[i] &= PSN_MASK;
-		add_step(steps, "create_qp", started_mono_ns);
+		call_end(steps, "create_qp", started_mono_ns, 0);
 	}
 	resources->max_inline_data = wish.max_inline_bytes;
 	return 0;
@@ -144,7 +139,7 @@ static int go_init(struct resources *resources, const struct demand *demand,
 	};
 
 	for (size_t i = 0; i < resources->qp_count; i++) {
-		uint64_t started_mono_ns = clock_mono_ns();
+		uint64_t started_mono_ns = call_begin("ibv_modify_qp");
 		int error = ibv_modify_qp(resources->qps[i], &attr,
 					  IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 						  IBV_QP_ACCESS_FLAGS);
@@ -156,7 +151,7 @@ static int go_init(struct resources *resources, const struct demand *demand,
 				resources->qps[i]->qp_num, resources->device->name, attr.port_num,
 				attr.pkey_index);
 		}
-		add_step(steps, "modify_init", started_mono_ns);
+		call_end(steps, "modify_init", started_mono_ns, 0);
 	}
 	return 0;
 }
@@ -201,7 +196,7 @@ static int post_receives(struct resources *resources, struct steps *steps, struc
 	}
 	prepare_receives(resources);
 	for (size_t i = 0; i < resources->qp_count; i++) {
-		uint64_t started_mono_ns = clock_mono_ns();
+		uint64_t started_mono_ns = call_begin("ibv_post_recv");
 		struct ibv_recv_wr *bad;
 		int error = ibv_post_recv(resources->qps[i], &resources->recv_wrs[i * depth], &bad);
 
@@ -213,7 +208,7 @@ static int post_receives(struct resources *resources, struct steps *steps, struc
 				(unsigned long long)resources->layout.half_bytes,
 				resources->qps[i]->qp_num, resources->device->name);
 		}
-		add_step(steps, "post_recv", started_mono_ns);
+		call_end(steps, "post_recv", started_mono_ns, 0);
 	}
 	return 0;
 }
@@ -332,26 +327,26 @@ void resources_free(struct resources *resources, struct steps *steps)
 	 * On a device that is gone every one of these fails; closing its context ends what is left.
 	 */
 	for (size_t i = 0; i < resources->qp_count; i++) {
-		uint64_t started_mono_ns = clock_mono_ns();
+		uint64_t started_mono_ns = call_begin("ibv_destroy_qp");
 
 		(void)ibv_destroy_qp(resources->qps[i]);
-		add_step(steps, "destroy_qp", started_mono_ns);
+		call_end(steps, "destroy_qp", started_mono_ns, 0);
 	}
 	struct ibv_cq *const cqs[] = { resources->send_cq, resources->recv_cq };
 	for (size_t i = 0; i < sizeof(cqs) / sizeof(cqs[0]); i++) {
-		uint64_t started_mono_ns = clock_mono_ns();
+		uint64_t started_mono_ns = call_begin("ibv_destroy_cq");
 
 		if (cqs[i]) {
 			(void)ibv_destroy_cq(cqs[i]);
-			add_step(steps, "destroy_cq", started_mono_ns);
+			call_end(steps, "destroy_cq", started_mono_ns, 0);
 		}
 	}
 	region_done(&resources->region, steps);
 	if (resources->pd) {
-		uint64_t started_mono_ns = clock_mono_ns();
+		uint64_t started_mono_ns = call_begin("ibv_dealloc_pd");
 
 		(void)ibv_dealloc_pd(resources->pd);
-		add_step(steps, "dealloc_pd", started_mono_ns);
+		call_end(steps, "dealloc_pd", started_mono_ns, 0);
 	}
 	free(resources->qps);
 	free(resources->psns);

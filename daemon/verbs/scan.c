@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "host/sysfs.h"
+#include "model/hang.h"
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/text.h"
+#include "verbs/call.h"
 #include "verbs/device.h"
 #include "verbs/port.h"
 
@@ -32,6 +34,8 @@ struct scan {
 	struct known_device devices[MAX_DEVICES]; /* in name order */
 	size_t present_count;
 	char present[MAX_DEVICES][LIMIT_NAME]; /* all that were listed */
+	size_t left_count;
+	char left[HANGS_MAX][LIMIT_NAME]; /* alone */
 	_Atomic(const char *) asks_about;
 };
 
@@ -85,11 +89,25 @@ static int ask_device(struct scan *scan, struct known_device *known, struct erro
 	return ret;
 }
 
+static bool is_left(const struct scan *scan, const char *name)
+{
+	for (size_t i = 0; i < scan->left_count; i++) {
+		if (strcmp(scan->left[i], name) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void refresh(struct scan *scan, struct known_device *known, bool is_fresh, struct error *err)
 {
-	uint64_t signature = sysfs_signature(scan->sys_root, known->name);
+	uint64_t signature;
 	uint64_t now_mono_ns = clock_mono_ns();
 
+	if (is_left(scan, known->name)) {
+		return;
+	}
+	signature = sysfs_signature(scan->sys_root, known->name);
 	if (!is_fresh && signature != 0 && signature == known->signature &&
 	    now_mono_ns - known->asked_mono_ns < FRESH_EVERY_NS) {
 		return;
@@ -132,6 +150,7 @@ static int list_devices(struct scan *scan, const struct daemon_settings *setting
 			struct error *err)
 {
 	int count = 0;
+	uint64_t started_mono_ns = call_begin("ibv_get_device_list");
 	struct ibv_device **list = ibv_get_device_list(&count);
 	size_t kept = 0;
 
@@ -140,6 +159,7 @@ static int list_devices(struct scan *scan, const struct daemon_settings *setting
 				      "ibv_get_device_list",
 				      "the RDMA devices of this host cannot be listed");
 	}
+	call_end(NULL, NULL, started_mono_ns, 0);
 	for (size_t i = 0; i < scan->count; i++) {
 		scan->devices[i].is_listed = false;
 	}
@@ -224,6 +244,35 @@ static void tell_configured(struct scan *scan, const struct daemon_settings *set
 				port->configured_gid_index = wish->gid_index;
 			}
 		}
+	}
+}
+
+void scan_leave(struct scan *scan, char (*names)[LIMIT_NAME], size_t count)
+{
+	scan->left_count = count < HANGS_MAX ? count : HANGS_MAX;
+	for (size_t i = 0; i < scan->left_count; i++) {
+		text_copy(scan->left[i], LIMIT_NAME, names[i]);
+	}
+}
+
+void scan_remember(struct scan *scan, const char *name, const struct inventory *inventory)
+{
+	struct known_device *known;
+
+	if (find_known(scan, name) || scan->count == MAX_DEVICES) {
+		return;
+	}
+	known = &scan->devices[scan->count++];
+	*known = (struct known_device){ 0 };
+	text_copy(known->name, sizeof(known->name), name);
+	for (size_t i = 0; i < inventory->port_count; i++) {
+		if (strcmp(inventory->ports[i].device, name) != 0) {
+			continue;
+		}
+		known->ports =
+			memory_resize(known->ports, known->port_count + 1, sizeof(*known->ports));
+		known->ports[known->port_count] = inventory->ports[i];
+		known->ports[known->port_count++].configured_gid_index = SCHEMA_AUTO;
 	}
 }
 

@@ -31,6 +31,17 @@ void scan_free(struct scan *scan);
 int scan_run(struct scan *scan, const struct daemon_settings *settings, bool is_fresh,
 	     struct inventory *ret, struct error *err);
 
+/*
+ * Scans to come leave these alone, and tell what was known of them: a call to them hangs. Replaces
+ * the list before. Not while one runs.
+ */
+void scan_leave(struct scan *scan, char (*names)[LIMIT_NAME], size_t count);
+/*
+ * What an earlier scan told of a device, for one that is left alone from the beginning. Not while
+ * one runs.
+ */
+void scan_remember(struct scan *scan, const char *name, const struct inventory *inventory);
+
 /* Whether the last scan saw such a device at all, selected or not. Not while one runs. */
 bool scan_is_present(const struct scan *scan, const char *name);
 

@@ -46,8 +46,10 @@ static void run_task(struct pool_thread *self, struct setup_task *task)
 	struct mailbox *reply = task->reply;
 
 	task->started_mono_ns = clock_mono_ns();
+	thread_mark(NULL);
 	atomic_store(&self->busy_since_mono_ns, task->started_mono_ns);
 	task->run(task);
+	thread_mark(NULL);
 	atomic_store(&self->busy_since_mono_ns, 0);
 	if (reply) {
 		mailbox_post(reply, &task->message);
@@ -155,18 +157,37 @@ int setup_new(struct setup **ret, const char *device_name, unsigned threads, str
 	return 0;
 }
 
-uint64_t setup_oldest_ns(struct setup *setup, uint64_t now_mono_ns)
+/* 0: it runs nothing. */
+static uint64_t thread_age_ns(struct pool_thread *self, uint64_t now_mono_ns, const char **ret_call)
+{
+	uint64_t busy_since_mono_ns = atomic_load(&self->busy_since_mono_ns);
+	uint64_t mark_mono_ns = 0;
+
+	if (busy_since_mono_ns == 0 || !self->thread) {
+		return 0;
+	}
+	*ret_call = thread_doing(self->thread, &mark_mono_ns);
+	if (mark_mono_ns < busy_since_mono_ns) {
+		mark_mono_ns = busy_since_mono_ns;
+	}
+	return now_mono_ns > mark_mono_ns ? now_mono_ns - mark_mono_ns : 0;
+}
+
+uint64_t setup_oldest_ns(struct setup *setup, uint64_t now_mono_ns, const char **ret_call)
 {
 	uint64_t oldest_ns = 0;
 
+	*ret_call = NULL;
 	for (unsigned i = 0; i < setup->thread_count; i++) {
-		uint64_t since_mono_ns = atomic_load(&setup->threads[i].busy_since_mono_ns);
+		const char *call = NULL;
+		uint64_t age_ns = thread_age_ns(&setup->threads[i], now_mono_ns, &call);
 
-		if (since_mono_ns != 0 && since_mono_ns < now_mono_ns &&
-		    now_mono_ns - since_mono_ns > oldest_ns) {
-			oldest_ns = now_mono_ns - since_mono_ns;
+		if (age_ns > oldest_ns) {
+			oldest_ns = age_ns;
+			*ret_call = call;
 		}
 	}
+	*ret_call = *ret_call ? *ret_call : "a step of its setup";
 	return oldest_ns;
 }
 

@@ -30,8 +30,10 @@ int setup_new(struct setup **ret, const char *device_name, unsigned threads, str
 /* Takes the task. */
 void setup_submit(struct setup *setup, struct setup_task *task);
 /*
- * Age of the oldest task that is still running, 0 when none: past its deadline the device is sick.
+ * How long the pool's threads have been at what they do: the longest of them, since its task began
+ * or its last mark (util/thread), so that many short calls are no long one; 0 when nothing runs.
+ * ret_call: the name that it gave, or a word for none.
  */
-uint64_t setup_oldest_ns(struct setup *setup, uint64_t now_mono_ns);
+uint64_t setup_oldest_ns(struct setup *setup, uint64_t now_mono_ns, const char **ret_call);
 /* Lets queued tasks finish; -ETIMEDOUT leaves hung threads behind (and their memory). */
 int setup_stop(struct setup *setup, uint64_t deadline_mono_ns);

@@ -120,9 +120,9 @@ static void a_daemon_with_a_hanging_job_says_so_and_leaves_it_behind(void **stat
 	close(pipes[0]);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	clear_away(said);
-	assert_said(said, "not everything ended within 10 s: a job that is not released "
-			  "(a call to the driver hangs)");
-	assert_said(said, "a call to an RDMA driver hangs; leaving it behind");
+	assert_said(said, "not everything ended within 10 s: a job that is not released; "
+			  "ibv_destroy_qp of RDMA device \"fake1\" has not returned for ");
+	assert_said(said, "; leaving it behind");
 	assert_null(strstr(said, "Sanitizer"));
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), EXIT_FAILURE);

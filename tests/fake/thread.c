@@ -8,12 +8,16 @@
 #define thread_wake real_thread_wake
 #define thread_join real_thread_join
 #define thread_cpus real_thread_cpus
+#define thread_mark real_thread_mark
+#define thread_doing real_thread_doing
 #include "util/thread.c" /* NOLINT(bugprone-suspicious-include) */
 #undef thread
 #undef thread_start
 #undef thread_wake
 #undef thread_join
 #undef thread_cpus
+#undef thread_mark
+#undef thread_doing
 
 #include <stdio.h>
 #include <sys/mman.h>
@@ -40,6 +44,8 @@ int thread_start(struct thread **ret, const struct thread_options *options, thre
 void thread_wake(struct thread *thread);
 int thread_join(struct thread **thread, uint64_t deadline_mono_ns);
 unsigned thread_cpus(int *cpus, unsigned max);
+void thread_mark(const char *doing);
+const char *thread_doing(const struct thread *thread, uint64_t *ret_since_mono_ns);
 
 /* A thread of a world. */
 struct fiber {
@@ -55,6 +61,8 @@ struct fiber {
 	bool is_running;
 	bool is_hot; /* busy-polls: stepped without a switch, it never blocks */
 	uint64_t asleep_until_ns; /* in a slow verb; 0: not */
+	const char *doing;
+	uint64_t doing_since_mono_ns;
 	ucontext_t context;
 	void *stack;
 	void *sanitizer_stack; /* fake stack (address) or fiber (thread sanitizer) */
@@ -67,6 +75,8 @@ static bool must_look = true;
 
 /* The one that runs, or NULL: the world itself. */
 static struct fiber *running;
+/* The same, and one that is stepped without a switch. */
+static struct fiber *stepped;
 static ucontext_t world_context;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 static void *world_sanitizer_stack;
@@ -201,11 +211,14 @@ static unsigned fiber_run(struct fiber *fiber)
 	fiber->seen_news = fiber->node->news;
 	fiber->is_woken = false;
 	fiber->is_running = true;
+	struct fiber *stepped_before = stepped;
+	stepped = fiber;
 	if (fiber->is_hot) {
 		fiber->next = fiber->step(fiber->arg);
 	} else {
 		switch_to_fiber(fiber);
 	}
+	stepped = stepped_before;
 	fiber->is_hot = fiber->asleep_until_ns == 0 &&
 			(fiber->next.want == THREAD_POLL ||
 			 (fiber->is_hot && fiber->next.want == THREAD_AGAIN));
@@ -414,4 +427,25 @@ unsigned thread_cpus(int *cpus, unsigned max)
 		cpus[i] = (int)i;
 	}
 	return FIBER_CPUS;
+}
+
+void thread_mark(const char *doing)
+{
+	if (inside_world() == NULL) {
+		real_thread_mark(doing);
+	} else if (stepped != NULL) {
+		stepped->doing_since_mono_ns = clock_mono_ns();
+		stepped->doing = doing;
+	}
+}
+
+const char *thread_doing(const struct thread *thread, uint64_t *ret_since_mono_ns)
+{
+	if (inside_world() == NULL) {
+		return real_thread_doing((const struct real_thread *)thread, ret_since_mono_ns);
+	}
+	const struct fiber *fiber = (const struct fiber *)thread;
+
+	*ret_since_mono_ns = fiber->doing_since_mono_ns;
+	return fiber->doing;
 }

@@ -324,6 +324,14 @@ static inline const struct step *engines_step(const struct steps *steps, const c
 	return NULL;
 }
 
+/* The first device that is sick now, NULL: none. Valid until the next call. */
+static inline const char *engines_sick(struct engine *engine)
+{
+	static struct hang hangs[HANGS_MAX];
+
+	return engine_hangs(engine, hangs, HANGS_MAX) > 0 ? hangs[0].device : NULL;
+}
+
 static inline void engines_assert_says(const struct error *err, const char *words)
 {
 	if (!strstr(err->text, words)) {

@@ -246,6 +246,29 @@ static void every_command_has_a_summary_and_a_help(void **state)
 	}
 }
 
+static void a_device_that_hangs_is_told_in_both_lists(void **state)
+{
+	assert_rendered(
+		command_status_render,
+		"{\"status\": {\"node\": \"a\", \"ports\": {\"active\": 2, \"other\": 0, \"error\": null}, \"sick\":"
+		" [{\"device\": \"mlx5_0\", \"call\": \"ibv_destroy_qp\", \"since\": null, \"for_ns\":"
+		" 37412345678}]}}",
+		"a  NOT READY  - since -, version -\n"
+		"  devices   2 of 2 ports active\n"
+		"            mlx5_0 is sick: ibv_destroy_qp has not returned for 37.0 s\n"
+		"  peers     0 up\n"
+		"  runs      none goes on; 0 kept\n"
+		"  config    -, generation 0, loaded -\n");
+	assert_rendered(
+		command_devices_render,
+		"{\"ports\": [{\"device\": \"a\", \"port_num\": 1, \"state\": \"active\", \"sick\": null},"
+		" {\"device\": \"b\", \"port_num\": 1, \"state\": \"active\", \"sick\": {\"call\":"
+		" \"ibv_reg_mr\"}}]}",
+		"device  port  state   link  rate  MTU  driver  address\n"
+		"b       1     sick    -        -  -    -       -\n"
+		"a       1     active  -        -  -    -       -\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -258,6 +281,7 @@ int main(void)
 		cmocka_unit_test(the_status_of_a_good_daemon_is_short),
 		cmocka_unit_test(the_status_of_a_daemon_in_trouble_says_what_is_wrong),
 		cmocka_unit_test(devices_that_could_not_be_asked_are_told_with_the_reason),
+		cmocka_unit_test(a_device_that_hangs_is_told_in_both_lists),
 		cmocka_unit_test(strange_records_are_shown_without_harm),
 		cmocka_unit_test(every_command_has_a_summary_and_a_help),
 	};

@@ -36,10 +36,29 @@ static void a_failing_scan_is_told_once_for_every_reason(void **state)
 	device_log_free(log);
 }
 
+static void a_device_that_hangs_is_told_when_it_does_and_when_it_is_back(void **state)
+{
+	struct log_capture capture;
+	struct hang hang = { .device = "mlx5_0",
+			     .call = "ibv_destroy_qp",
+			     .since_mono_ns = 1000000000 };
+
+	log_capture_begin(&capture);
+	device_log_health(&hang, true, 12000000000);
+	device_log_health(&hang, false, 62000000000);
+	assert_int_equal(log_capture_end(&capture), 2);
+	assert_string_equal(
+		capture.lines,
+		"error: RDMA device \"mlx5_0\" is sick: ibv_destroy_qp has not returned for 11 s; it gets no job until that "
+		"does; see the kernel's log\n"
+		"info: RDMA device \"mlx5_0\" is well again: ibv_destroy_qp returned after 61.0 s\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_failing_scan_is_told_once_for_every_reason),
+		cmocka_unit_test(a_device_that_hangs_is_told_when_it_does_and_when_it_is_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -254,15 +254,22 @@ static void a_call_of_over_ten_seconds_makes_a_device_sick_until_it_returns(void
 	side_new_job(&stage->left);
 	world_run(stage->world, 9 * ENGINES_SECOND);
 	world_enter(stage->left.node);
-	assert_null(engine_sick(stage->left.engine.engine));
+	assert_null(engines_sick(stage->left.engine.engine));
 	world_enter(NULL);
 	world_run(stage->world, 2 * ENGINES_SECOND);
 	world_enter(stage->left.node);
-	assert_string_equal(engine_sick(stage->left.engine.engine), "left");
+	assert_string_equal(engines_sick(stage->left.engine.engine), "left");
 	world_enter(NULL);
-	wait_for(stage, &stage->left.player.is_prepared);
+	/* Told while the call is still out, and what comes then is told to nobody. */
+	wait_for(stage, &stage->left.player.is_failed);
+	engines_assert_says(&stage->left.player.failure.error,
+			    "\"left\" is sick: ibv_create_qp has not returned for 10 s");
+	assert_int_equal(stage->left.player.failure.error.class, ERROR_RESOURCE);
+	assert_int_equal(stage->left.player.steps.count, 0);
+	world_run(stage->world, 5 * ENGINES_SECOND);
+	assert_int_equal(stage->left.player.events, 1);
 	world_enter(stage->left.node);
-	assert_null(engine_sick(stage->left.engine.engine));
+	assert_null(engines_sick(stage->left.engine.engine));
 	world_enter(NULL);
 	side_call(&stage->left, job_release);
 	wait_for(stage, &stage->left.player.is_released);
@@ -318,6 +325,42 @@ static void a_worker_that_does_not_end_holds_up_its_job_and_not_the_loop(void **
 	wait_for(stage, &stage->right.player.is_released);
 }
 
+static bool is_progressing(struct side *side)
+{
+	struct node *before = world_enter(side->node);
+	bool ret = engine_is_progressing(side->engine.engine);
+
+	world_enter(before);
+	return ret;
+}
+
+static void a_worker_that_makes_no_step_is_noticed(void **state)
+{
+	struct stage *stage = *state;
+
+	stage->left.player.assignment->workload.run.duration_ns = 60 * ENGINES_SECOND;
+	connect_sides(stage);
+	side_call(&stage->right, job_start);
+	side_call(&stage->left, job_start);
+	for (unsigned i = 0; i < 3; i++) {
+		world_run(stage->world, 2 * ENGINES_MS);
+		assert_true(is_progressing(&stage->left));
+		/* A passive end has nobody who could stand still. */
+		assert_true(is_progressing(&stage->right));
+	}
+	world_hold(stage->left.node, "worker-0");
+	world_run(stage->world, 2 * ENGINES_MS);
+	(void)is_progressing(&stage->left);
+	world_run(stage->world, 2 * ENGINES_MS);
+	assert_false(is_progressing(&stage->left));
+	world_hold(stage->left.node, NULL);
+	world_run(stage->world, 2 * ENGINES_MS);
+	assert_true(is_progressing(&stage->left));
+	side_call(&stage->left, job_stop);
+	wait_for(stage, &stage->left.player.is_finished);
+	release(stage);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -330,6 +373,7 @@ int main(void)
 		TEST(a_device_lost_without_a_word_is_closed_within_three_seconds),
 		TEST(a_call_of_over_ten_seconds_makes_a_device_sick_until_it_returns),
 		TEST(a_worker_that_does_not_end_holds_up_its_job_and_not_the_loop),
+		TEST(a_worker_that_makes_no_step_is_noticed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

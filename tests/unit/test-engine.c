@@ -17,7 +17,7 @@ static void the_first_scan_tells_ports_and_host(void **state)
 	assert_string_equal(inventory->clock, "monotonic");
 	assert_true(inventory->kernel[0] != '\0');
 	assert_string_equal(engine_inventory(engines->right.engine)->ports[0].device, "right");
-	assert_null(engine_sick(engines->left.engine));
+	assert_null(engines_sick(engines->left.engine));
 	assert_true(engine_is_progressing(engines->left.engine));
 }
 

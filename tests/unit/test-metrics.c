@@ -185,6 +185,8 @@ static void gauges_of_the_daemon_are_told_in_base_units(void **state)
 		.control_refused = { { "rate_limited", 0 }, { "wrong_key", 11 } },
 		.jobs_active = 9,
 		.pinned_bytes = 10,
+		.device_count = 2,
+		.devices = { { "mlx5_0", true }, { "rxe0", false } },
 		.port_count = 2,
 		.ports = { { "mlx5_0", 1, PORT_STATE_ACTIVE, 100000000000, 12500000000 },
 			   { "rxe0", 2, PORT_STATE_DOWN, 0, 0 } },
@@ -209,6 +211,8 @@ static void gauges_of_the_daemon_are_told_in_base_units(void **state)
 	assert_line(fixture, LINE("control_refused_total{reason=\"wrong_key\"} 11"));
 	assert_line(fixture, LINE("jobs_active 9"));
 	assert_line(fixture, LINE("pinned_bytes 10"));
+	assert_line(fixture, LINE("device_sick{device=\"mlx5_0\"} 1"));
+	assert_line(fixture, LINE("device_sick{device=\"rxe0\"} 0"));
 	assert_line(
 		fixture,
 		LINE("port_state{device=\"mlx5_0\",port=\"1\"} 4\nrdmatestd_port_state{device=\"rxe0\",port=\"2\"} 1"));

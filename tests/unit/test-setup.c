@@ -9,9 +9,11 @@
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "util/clock.h"
+#include "util/thread.h"
 #include "verbs/setup.h"
 
 #define MS 1000000ull
@@ -165,19 +167,66 @@ static void the_oldest_running_task_has_an_age(void **state)
 			     .gate = &gate };
 	uint64_t begun_mono_ns = clock_mono_ns();
 	uint64_t age_ns;
+	const char *call;
 
-	assert_int_equal(setup_oldest_ns(fixture->setup, clock_mono_ns()), 0);
+	assert_int_equal(setup_oldest_ns(fixture->setup, clock_mono_ns(), &call), 0);
 	setup_submit(fixture->setup, &work.task);
 	do {
 		usleep(1000);
-		age_ns = setup_oldest_ns(fixture->setup, clock_mono_ns());
+		age_ns = setup_oldest_ns(fixture->setup, clock_mono_ns(), &call);
 	} while (age_ns < 20 * MS);
 	assert_true(age_ns <= clock_mono_ns() - begun_mono_ns);
 	/* A clock read before the task began gives no age. */
-	assert_int_equal(setup_oldest_ns(fixture->setup, begun_mono_ns), 0);
+	assert_int_equal(setup_oldest_ns(fixture->setup, begun_mono_ns, &call), 0);
 	atomic_store(&gate, true);
 	wait_for(&fixture->replies);
-	assert_int_equal(setup_oldest_ns(fixture->setup, clock_mono_ns()), 0);
+	assert_int_equal(setup_oldest_ns(fixture->setup, clock_mono_ns(), &call), 0);
+}
+
+static void run_marked(struct setup_task *task)
+{
+	struct work *work = (struct work *)task;
+
+	thread_mark("ibv_first");
+	usleep(30000);
+	thread_mark("ibv_second");
+	while (!atomic_load(work->gate)) {
+		usleep(200);
+	}
+}
+
+/* Many short calls are no long one. */
+static void an_age_counts_from_the_last_mark_and_has_its_name(void **state)
+{
+	struct fixture *fixture = *state;
+	atomic_bool gate = false;
+	struct work work = { .task = { .run = run_marked, .reply = &fixture->replies },
+			     .gate = &gate };
+	const char *call = "";
+	uint64_t age_ns;
+	uint64_t now_mono_ns;
+	uint64_t started_mono_ns;
+
+	setup_submit(fixture->setup, &work.task);
+	do {
+		usleep(1000);
+		now_mono_ns = clock_mono_ns();
+		age_ns = setup_oldest_ns(fixture->setup, now_mono_ns, &call);
+	} while (strcmp(call, "ibv_second") != 0);
+	atomic_store(&gate, true);
+	wait_for(&fixture->replies);
+	started_mono_ns = work.task.started_mono_ns;
+	assert_true(age_ns + 30 * MS <= now_mono_ns - started_mono_ns);
+	/* The next task does not inherit it. */
+	atomic_store(&gate, false);
+	work.task.run = run_work;
+	setup_submit(fixture->setup, &work.task);
+	while (setup_oldest_ns(fixture->setup, clock_mono_ns(), &call) == 0) {
+		usleep(1000);
+	}
+	assert_string_equal(call, "a step of its setup");
+	atomic_store(&gate, true);
+	wait_for(&fixture->replies);
 }
 
 static atomic_int freed;
@@ -266,6 +315,7 @@ int main(void)
 		TEST(tasks_of_one_key_run_in_order_and_never_at_once),
 		TEST(a_slow_key_does_not_hold_up_another),
 		TEST(the_oldest_running_task_has_an_age),
+		TEST(an_age_counts_from_the_last_mark_and_has_its_name),
 		TEST(without_a_reply_address_the_task_frees_itself),
 		cmocka_unit_test(stopping_lets_queued_tasks_finish),
 		cmocka_unit_test(a_hung_task_makes_stopping_give_up_at_its_deadline),
