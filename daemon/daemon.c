@@ -15,6 +15,7 @@
 #include "peer_log.h"
 #include "refusal_log.h"
 #include "reload.h"
+#include "retrier.h"
 #include "shutdown.h"
 #include "startup.h"
 #include "util/clock.h"
@@ -38,6 +39,7 @@ struct daemon {
 	struct device_log *device_log;
 	struct refusal_log *refusal_log;
 	struct verdict_log *verdict_log;
+	struct retrier *retrier;
 	struct observer *observer;
 	struct startup *startup;
 	struct shutdown *shutdown; /* NULL until it begins */
@@ -135,6 +137,7 @@ static void on_run_counted(void *arg, const struct run *run)
 
 	server_run_done(daemon->server, run->id);
 	verdict_log_tell(daemon->verdict_log, run, clock_mono_ns());
+	retrier_run_done(daemon->retrier, run);
 }
 
 static bool on_due(void *arg, const struct scenario *scenario, enum run_trigger trigger)
@@ -444,6 +447,7 @@ int daemon_new(struct daemon **ret, const struct daemon_options *options, struct
 	daemon->device_log = device_log_new();
 	daemon->refusal_log = refusal_log_new();
 	daemon->verdict_log = verdict_log_new();
+	daemon->retrier = retrier_new(&daemon->parts);
 	if ((r = read_key(daemon, err)) < 0 || (r = make_engine(daemon, err)) < 0) {
 		daemon_free(daemon);
 		return r;
@@ -474,6 +478,7 @@ void daemon_stop(struct daemon *daemon, const char *reason)
 	parts->state = DAEMON_STOPPING;
 	notify_stopping(daemon->notify, reason);
 	server_stop_actions(daemon->server);
+	retrier_stop(daemon->retrier);
 	daemon->shutdown =
 		shutdown_new(parts, reason, daemon->options.stopped, daemon->options.arg);
 }
@@ -508,6 +513,7 @@ void daemon_free(struct daemon *daemon)
 	notify_free(daemon->notify);
 	server_free(daemon->server);
 	session_listener_free(parts->listener);
+	retrier_free(daemon->retrier);
 	schedule_free(parts->schedule);
 	coordinator_free(parts->coordinator);
 	guest_free(parts->guests);

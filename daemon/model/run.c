@@ -12,7 +12,7 @@
 
 const char *const outcome_names[] = { "ok", "missed", "inconclusive", NULL };
 const char *const run_state_names[] = { "queued", "running", "done", NULL };
-const char *const run_trigger_names[] = { "manual", "startup", "schedule", NULL };
+const char *const run_trigger_names[] = { "manual", "startup", "schedule", "retry", NULL };
 
 struct run *run_new(const struct scenario *scenario)
 {
@@ -164,6 +164,20 @@ static void write_times(const struct run *run, json_t *object)
 		     is_over ? (uint64_t)(run->ended_real_ns - run->started_real_ns) : UINT64_MAX);
 }
 
+static json_t *write_retry(const struct run *run)
+{
+	json_t *object;
+
+	if (run->trigger != TRIGGER_RETRY) {
+		return NULL;
+	}
+	object = json_object();
+	json_set_u64(object, "attempt", run->retry.attempt);
+	json_set_string(object, "of", run->retry.of);
+	json_set_time(object, "since", run->retry.since_real_ns);
+	return object;
+}
+
 static void write_head(const struct run *run, json_t *object)
 {
 	json_set_string(object, "id", run->id);
@@ -171,6 +185,7 @@ static void write_head(const struct run *run, json_t *object)
 	json_set_string(object, "state", run_state_names[run->state]);
 	json_set_string(object, "verdict", run->verdict ? verdict_names[run->verdict] : NULL);
 	json_set_string(object, "trigger", run_trigger_names[run->trigger]);
+	json_set_take(object, "retry", write_retry(run));
 	json_set_string(object, "coordinator", run->coordinator);
 	write_times(run, object);
 	json_set_take(object, "counts", write_counts(run));

@@ -67,8 +67,15 @@ struct measurement {
 enum run_state { RUN_QUEUED, RUN_RUNNING, RUN_DONE };
 extern const char *const run_state_names[];
 
-enum run_trigger { TRIGGER_MANUAL, TRIGGER_STARTUP, TRIGGER_SCHEDULE };
+enum run_trigger { TRIGGER_MANUAL, TRIGGER_STARTUP, TRIGGER_SCHEDULE, TRIGGER_RETRY };
 extern const char *const run_trigger_names[];
+
+/* Of TRIGGER_RETRY: which run it repeats, since that one came to nothing (run/retry). */
+struct run_retry {
+	uint64_t attempt; /* from 1 */
+	char of[32]; /* the first run that came to nothing */
+	int64_t since_real_ns; /* its end */
+};
 
 struct run {
 	unsigned extra_references; /* of run_ref */
@@ -76,6 +83,7 @@ struct run {
 	struct scenario *scenario; /* a copy; owned */
 	char coordinator[LIMIT_NAME];
 	int trigger;
+	struct run_retry retry;
 	int state;
 	uint64_t config_generation;
 	int64_t queued_real_ns;
