@@ -12,8 +12,8 @@
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/text.h"
-#include "verbs/port.h"
 #include "util/thread.h"
+#include "verbs/port.h"
 
 /* A driver keeps what it counted for its lifespan, to the tick. */
 #define LIFESPAN_SLACK_NS 2000000ull

@@ -299,11 +299,25 @@ static bool find_anything(const struct view *view)
 
 /* The first that explains the error ends the search: the special before the general. */
 static bool (*const error_rules[])(const struct view *view) = {
-	find_bug, find_abort, find_peer, find_sick_device, find_port,
-	find_absent_device, find_limit,		  find_unsupported, find_deadline,
-	find_stall,	    find_unresolved_path, find_lost_path,   find_receiver,
-	find_remote_access, find_completion,	  find_resource,    find_input,
-	find_setup,	    find_anything,
+	find_bug,
+	find_abort,
+	find_peer,
+	find_sick_device,
+	find_port,
+	find_absent_device,
+	find_limit,
+	find_unsupported,
+	find_deadline,
+	find_stall,
+	find_unresolved_path,
+	find_lost_path,
+	find_receiver,
+	find_remote_access,
+	find_completion,
+	find_resource,
+	find_input,
+	find_setup,
+	find_anything,
 };
 
 static void write_end_evidence(const struct participant *end, const char *name, char *out,

@@ -21,6 +21,7 @@
 static const char scenarios[] =
 	"scenarios:\n"
 	"  - name: long\n"
+	"    disruptive: true\n"
 	"    workload: { pattern: stream, load: { outstanding: 8 }, ops: [{ op: write, size: 4KiB }] }\n"
 	"    run: { warmup: 0s, duration: 20s }\n"
 	"    expect: [errors == 0]\n"

@@ -72,7 +72,7 @@ teardown() { "$LAB" exec --name "$(lab_name)" -- lab-reset; }
     ctl 1 status | tee said; grep -q "rxe0 is sick: ibv_destroy_qp has not returned for" said || fail "rdmatestctl does not tell"
     for node in 1 2; do
       run_scenario $node short sick.json
-      finding sick.json RDT-0134
+      finding sick.json RDT-0135
       pair_holds sick.json rxe0 ".first_error.class == \"resource\""
       pair_holds sick.json rxe2 ".verdict == \"pass\""
     done
@@ -103,7 +103,7 @@ teardown() { "$LAB" exec --name "$(lab_name)" -- lab-reset; }
     eventually 60 passes
     hangs ibv_reg_mr.rxe0
     run_scenario 1 short sick.json
-    finding sick.json RDT-0134
+    finding sick.json RDT-0135
     pair_holds sick.json rxe2 ".verdict == \"pass\""
     returns ibv_reg_mr.rxe0
     eventually 30 is_well

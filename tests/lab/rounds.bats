@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What is said again and again must be true each time: many rounds without a fault, and none of them may be blamed for anything.
+# The lines of a test run in the machine: nothing expands here.
+# shellcheck disable=SC2016
+
+load lab
+
+setup_file() { lab_up; }
+teardown_file() { lab_down; }
+
+# A machine that is short of CPU may say so (RDT-0115): that is no fault of the tester.
+ROUNDS='
+  rounds() {  # scenario, how many
+    local i
+    for ((i = 1; i <= $2; i++)); do
+      run_scenario 1 "$1" r.json
+      verdict r.json pass
+      jq -c "[.measurements[].findings[] | select(.code != \"RDT-0115\" and .confidence != \"possible\")]" r.json >>said
+    done
+    [[ $(wc -l <said) == "$2" ]]
+    if grep -v "^\\[\\]\$" said; then fail "a finding above possible, or more than one, without a fault"; fi
+  }
+'
+
+@test "50 rounds of a ping-pong without a fault: pass, and no finding above possible" {
+  run guest "$ROUNDS"'
+    scenario round "{ pattern: pingpong, ops: [{ op: write, size: 64B }, { op: send, size: 8B }, { op: read, size: 4KiB }] }" "{ warmup: 0s, iterations: 200 }"
+    nodes_up round.yaml
+    rounds round 50
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "50 rounds of writes without a fault: pass, and no finding above possible" {
+  run guest "$ROUNDS"'
+    scenario round "$STREAM" "{ warmup: 0s, iterations: 2000 }"
+    nodes_up round.yaml
+    rounds round 50
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "50 rounds of reads without a fault: pass, and no finding above possible" {
+  run guest "$ROUNDS"'
+    scenario round "{ pattern: stream, ops: [{ op: read, size: 16KiB }], load: { model: closed, outstanding: 8 } }" "{ warmup: 0s, iterations: 500 }"
+    nodes_up round.yaml
+    rounds round 50
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "50 rounds of sends without a fault: pass, and no finding above possible" {
+  run guest "$ROUNDS"'
+    scenario round "{ pattern: stream, ops: [{ op: send, size: 1KiB }], load: { model: closed, outstanding: 32 }, signal_interval: 8 }" "{ warmup: 0s, iterations: 2000 }"
+    nodes_up round.yaml
+    rounds round 50
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
