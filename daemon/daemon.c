@@ -210,7 +210,7 @@ static void take_config(struct daemon *daemon, struct config *config)
 	_cleanup_text_ struct text keys = TEXT_INIT;
 
 	parts->needs_restart[0] = '\0';
-	if (config_needs_restart(parts->config, config, &keys)) {
+	if (config_needs_restart(parts->started_config, config, &keys)) {
 		text_copy(parts->needs_restart, sizeof(parts->needs_restart), keys.data);
 		log_warning("changed, but in force only after a restart: %s", keys.data);
 	}
@@ -245,7 +245,11 @@ static void on_reloaded(void *arg, struct config *config, const char *problems)
 		parts->is_last_reload_ok = false;
 		text_copy(parts->reload_problem, sizeof(parts->reload_problem), problems);
 		json_array_foreach(lines, i, line) {
-			log_error("%s", json_string_value(line));
+			if (strstr(json_string_value(line), ": warning: ") != NULL) {
+				log_warning("%s", json_string_value(line));
+			} else {
+				log_error("%s", json_string_value(line));
+			}
 		}
 		log_error("the configuration was not reloaded; generation %llu stays in force",
 			  (unsigned long long)parts->config->generation);
@@ -400,6 +404,7 @@ static void init_parts(struct daemon *daemon)
 
 	parts->event = sd_event_ref(daemon->options.event);
 	parts->config = config_ref(daemon->options.config);
+	parts->started_config = config_ref(daemon->options.config);
 	parts->config->generation = 1;
 	parts->config_loaded_real_ns = clock_real_ns();
 	parts->is_last_reload_ok = true;
@@ -531,6 +536,7 @@ void daemon_free(struct daemon *daemon)
 	refusal_log_free(daemon->refusal_log);
 	verdict_log_free(daemon->verdict_log);
 	config_unref(parts->config);
+	config_unref(parts->started_config);
 	sd_event_unref(parts->event);
 	free(daemon);
 }

@@ -278,7 +278,6 @@ static int add_signals(struct program *program)
 	sigaddset(&mask, SIGTERM);
 	sigaddset(&mask, SIGINT);
 	sigaddset(&mask, SIGHUP);
-	sigaddset(&mask, SIGPIPE);
 	if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0 ||
 	    sd_event_add_signal(program->event, NULL, SIGTERM, on_terminate, program) < 0 ||
 	    sd_event_add_signal(program->event, NULL, SIGINT, on_terminate, program) < 0 ||
@@ -341,6 +340,16 @@ static void hold_standard_streams(void)
 	}
 }
 
+/* Whoever reads our output may have gone: that ends no daemon. */
+static void block_pipe_signal(void)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments arguments = { .config = DEFAULT_CONFIG };
@@ -348,6 +357,7 @@ int main(int argc, char **argv)
 	int status;
 
 	hold_standard_streams();
+	block_pipe_signal();
 	status = parse_arguments(argc, argv, &arguments);
 	if (status != 0) {
 		return status;

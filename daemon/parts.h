@@ -30,6 +30,8 @@ struct parts {
 	enum daemon_state state;
 	int64_t started_real_ns;
 	struct config *config;
+	struct config *started_config; /* of the start: what a reload cannot change is still as it
+					  says */
 	bool is_progressing; /* the workers made steps when last looked at (notify) */
 	int64_t config_loaded_real_ns;
 	bool is_last_reload_ok;

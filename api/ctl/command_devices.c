@@ -107,7 +107,7 @@ void command_devices_render(const json_t *record, struct paper *paper)
 
 	if (json_array_size(ports) == 0) {
 		paper_wrap(paper, PAPER_PLAIN, 0,
-			   "no RDMA devices; `rdma link` lists those that the kernel knows");
+			   "no RDMA devices; `rdmatestd --doctor` tells why, and what to do");
 		paper_newline(paper);
 		return;
 	}

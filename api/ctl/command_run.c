@@ -275,8 +275,10 @@ const struct command command_run = {
 		"  0  pass\n"
 		"  1  fail: the fabric or a peer is below what is expected\n"
 		"  2  the arguments are wrong, or there is no such scenario\n"
-		"  3  error: nothing could be measured, or the daemon does not answer\n"
-		"  4  inconclusive, or --wait was over before the run\n"
+		"  3  error: the host, the configuration or a refusal kept it from measuring,\n"
+		"     or the daemon does not answer\n"
+		"  4  inconclusive: too little to tell by, a peer that was away or a port that\n"
+		"     others use; or --wait was over before the run\n"
 		"  5  degraded (0 with --accept degraded)\n"
 		"  6  unsupported\n"
 		"130  interrupted by Ctrl-C\n",

@@ -207,6 +207,7 @@ static void print_definitions(const json_t *groups, struct paper *paper, unsigne
 	}
 	if (whole.length > 0 && half.length > 0) {
 		text_format(&line, "; of %s: post to completion", whole.data);
+		text_add(&line, "; of all together: none, since these are two things");
 	} else if (whole.length > 0) {
 		text_add(&line, "latency: post to completion");
 	}

@@ -159,6 +159,14 @@ static const char *call_of(const struct session *session, const struct error *wh
 static void keep_why(struct session *session, const struct error *why)
 {
 	session->why = *why;
+	if (why->class == ERROR_PEER && session_time_stood_still(session)) {
+		error_prefix(
+			&session->why,
+			"this daemon stood still for %llu s (it was stopped, or its host gave it no CPU), "
+			"and was given up",
+			(unsigned long long)(session->still_ns / SESSION_SECOND_NS));
+		error_number(&session->why, ESTALE);
+	}
 	if (why->class == ERROR_PEER || why->class == ERROR_INPUT) {
 		text_copy(session->why.call, sizeof(session->why.call), call_of(session, why));
 	}
@@ -203,6 +211,7 @@ void session_blame(struct session *session, int number, struct error *why)
 /* What there is to do, whatever woke us. */
 static void step(struct session *session)
 {
+	session_time_woken(session);
 	if (session->state < SESSION_GREETING) {
 		session_open_step(session);
 	}

@@ -76,6 +76,8 @@ struct session {
 
 	uint64_t deadline_mono_ns; /* of the state, where it has one */
 	uint64_t ping_mono_ns; /* next */
+	uint64_t still_mono_ns; /* when we came back from standing still, and after how long */
+	uint64_t still_ns;
 	uint64_t heard_mono_ns; /* last sign of life */
 	uint64_t heard_bytes;
 	struct bucket budget; /* of our time, for what the peer sends */
@@ -124,6 +126,11 @@ bool session_budget_is_spent(const struct session *session);
 /* When something is due by time alone; and doing it: deadlines, silence, pings. */
 uint64_t session_time_next_mono_ns(const struct session *session);
 void session_time_passed(struct session *session);
+/* Before anything is read: notes that this process was not there for a while (stopped, or without a
+ * CPU). */
+void session_time_woken(struct session *session);
+/* Whether that was just now, and for so long that the peer has given the session up. */
+bool session_time_stood_still(const struct session *session);
 
 /* One step of resolving, connecting or the handshake. */
 void session_open_start(struct session *session, struct net_resolve_pool *pool, const char *host);

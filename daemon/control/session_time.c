@@ -4,6 +4,8 @@
 #include "control/session_internal.h"
 #include "util/clock.h"
 
+#define STILL_NS (2 * SESSION_SECOND_NS)
+
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -63,6 +65,23 @@ static void check_silence(struct session *session, uint64_t now_mono_ns)
 		error_number(&err, ETIMEDOUT);
 		session_end(session, &err, NULL);
 	}
+}
+
+void session_time_woken(struct session *session)
+{
+	uint64_t now_mono_ns = clock_mono_ns();
+
+	/* A ping is due every SESSION_PING_NS: what is late by this much was not even looked at. */
+	if (session->state == SESSION_OPEN && now_mono_ns >= session->ping_mono_ns + STILL_NS) {
+		session->still_mono_ns = now_mono_ns;
+		session->still_ns = now_mono_ns - session->ping_mono_ns + SESSION_PING_NS;
+	}
+}
+
+bool session_time_stood_still(const struct session *session)
+{
+	return session->still_ns >= SESSION_SILENCE_NS &&
+	       clock_mono_ns() - session->still_mono_ns < SESSION_SILENCE_NS;
 }
 
 void session_time_passed(struct session *session)

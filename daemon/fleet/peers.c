@@ -89,6 +89,7 @@ static void let_go(struct peers *peers, struct peer *peer)
 	if (status.state == PEER_UP) {
 		error_set(&why, -ENOTCONN, ERROR_PEER, "%s: no longer in peers at %s",
 			  status.settings->name, status.settings->address);
+		error_number(&why, ECANCELED);
 		text_copy(why.call, sizeof(why.call), "session");
 		peers->context.events->lost(peers->context.arg, status.settings->name, &why);
 	}

@@ -260,6 +260,19 @@ static bool find_completion(const struct view *view)
 	return true;
 }
 
+static bool find_no_permission(const struct view *view)
+{
+	const struct error *error = &view->failure->error;
+
+	if (error->class != ERROR_RESOURCE || error->kind != ERROR_KIND_ERRNO ||
+	    (error->number != EACCES && error->number != EPERM)) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_NO_PERMISSION, CONFIDENCE_CERTAIN, view->evidence,
+		    "rdmatestd on %s may not use what it needs: %s", node_of(view), error->text);
+	return true;
+}
+
 static bool find_resource(const struct view *view)
 {
 	if (view->failure->error.class != ERROR_RESOURCE) {
@@ -314,6 +327,7 @@ static bool (*const error_rules[])(const struct view *view) = {
 	find_receiver,
 	find_remote_access,
 	find_completion,
+	find_no_permission,
 	find_resource,
 	find_input,
 	find_setup,

@@ -15,6 +15,10 @@ static const struct {
 	enum confidence confidence;
 	const char *sentence;
 } rules[] = {
+	{ "session", ECANCELED, FINDING_RUN_ABORTED, CONFIDENCE_CERTAIN,
+	  "is no peer of this node any more" },
+	{ "session", ESTALE, FINDING_HOST_STARVED, CONFIDENCE_CERTAIN,
+	  "gave this node up, which did not answer" },
 	{ "session", 0, FINDING_PEER_DAEMON_LOST, CONFIDENCE_CERTAIN, "went away during the run" },
 	{ "connect", 0, FINDING_PEER_UNREACHABLE, CONFIDENCE_CERTAIN, "cannot be reached" },
 	{ "tls", EKEYREJECTED, FINDING_PEER_KEY_REFUSED, CONFIDENCE_CERTAIN,

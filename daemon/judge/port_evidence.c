@@ -134,7 +134,8 @@ static void find_retransmissions(struct measurement *m, enum confidence most, co
 	bool is_rare = losses < FEW_RETRANSMISSIONS || share < RARE_RETRANSMISSIONS;
 	char evidence[LIMIT_TEXT];
 
-	if (ours + theirs == 0) {
+	/* What a driver sends again without a loss is nobody's trouble: the counters have it. */
+	if (ours + theirs == 0 || losses == 0) {
 		return;
 	}
 	snprintf(evidence, sizeof(evidence),

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "model/run_record.h"
+#include "util/clock.h"
 #include "util/memory.h"
 #include "util/text.h"
 
@@ -97,6 +98,12 @@ struct measurement *run_add_measurement(struct run *run)
 					  sizeof(*run->measurements));
 	run->measurements[run->measurement_count++] = measurement;
 	return measurement;
+}
+
+int64_t run_end_real_ns(int64_t started_real_ns, uint64_t started_mono_ns)
+{
+	return started_real_ns != 0 ? started_real_ns + (int64_t)(clock_mono_ns() - started_mono_ns)
+				    : clock_real_ns();
 }
 
 void run_set_stopped(struct run *run, const char *node, const char *reason)

@@ -51,6 +51,7 @@ struct measurement {
 	struct participant initiator;
 	struct participant responder;
 	int64_t started_real_ns;
+	uint64_t started_mono_ns; /* the same moment */
 	int64_t ended_real_ns;
 	/* From when the run was accepted (its turn, if it had to wait for another run; its own
 	 * begin, if it had to wait for other pairs of the run) to the initiator's first post;
@@ -88,6 +89,7 @@ struct run {
 	uint64_t config_generation;
 	int64_t queued_real_ns;
 	int64_t started_real_ns;
+	uint64_t started_mono_ns; /* the same moment */
 	int64_t ended_real_ns;
 	int verdict;
 	uint64_t counts[VERDICT_COUNT]; /* of measurements */
@@ -110,6 +112,9 @@ struct run *run_ref(struct run *run);
 struct measurement *run_add_measurement(struct run *run);
 /* Adds what the measurement holds, as it is now, to run->weight_bytes. */
 void run_weigh(struct run *run, const struct measurement *measurement);
+/* When something that began at these moments, and is over now, ended: later than its begin by how
+ * long it took, also where the clock of the day was set meanwhile. Never begun (0): now. */
+int64_t run_end_real_ns(int64_t started_real_ns, uint64_t started_mono_ns);
 /* Its error, unless it has one: class INPUT, call "abort", told by `node`. */
 void run_set_stopped(struct run *run, const char *node, const char *reason);
 

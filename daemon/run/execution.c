@@ -80,7 +80,7 @@ static void end_run(struct execution *execution)
 	diagnose_run(run);
 	judgement_run(run);
 	run->state = RUN_DONE;
-	run->ended_real_ns = clock_real_ns();
+	run->ended_real_ns = run_end_real_ns(run->started_real_ns, run->started_mono_ns);
 	execution->phase = PHASE_OVER;
 	come_again(execution);
 }
@@ -471,6 +471,7 @@ struct execution *execution_new(const struct execution_options *options, struct 
 	execution->run = run;
 	run->state = RUN_RUNNING;
 	run->started_real_ns = clock_real_ns();
+	run->started_mono_ns = clock_mono_ns();
 	execution->in_use_deadline_mono_ns = clock_mono_ns() + in_use_limit_ns(run);
 	execution->roster = roster_new(options->node_name, options->labels,
 				       engine_inventory(options->engine), options->peers);

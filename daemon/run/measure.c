@@ -114,7 +114,8 @@ static bool has_failed(const struct measure *measure)
 static void finish(struct measure *measure)
 {
 	measure->phase = PHASE_DONE;
-	measure->measurement->ended_real_ns = clock_real_ns();
+	measure->measurement->ended_real_ns = run_end_real_ns(
+		measure->measurement->started_real_ns, measure->measurement->started_mono_ns);
 	/* Told from the loop's next turn: the caller may be inside measure_message. */
 	arm(measure, clock_mono_ns());
 }
@@ -158,7 +159,8 @@ static void begin_running(struct measure *measure)
 	}
 	end_step(measure, "start_initiator");
 	measurement->started_real_ns = clock_real_ns();
-	measure->traffic_mono_ns = clock_mono_ns();
+	measurement->started_mono_ns = clock_mono_ns();
+	measure->traffic_mono_ns = measurement->started_mono_ns;
 	enter(measure, PHASE_RUNNING,
 	      workload_timeout_ns(&measurement->assignment.workload) + 2 * WORKLOAD_GRACE_NS);
 }

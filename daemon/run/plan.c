@@ -142,10 +142,14 @@ static void add_unreachable(struct plan *plan, const struct plan_node *node)
 	*error = *node->unreachable;
 	error->stage = STAGE_DISCOVER;
 	text_copy(pair->failure.node, sizeof(pair->failure.node), node->name);
-	/* A session that ended before this run is no part of it: the node cannot be reached. */
+	/* A session that ended before this run is no part of it: the node cannot be reached, unless
+	 * it was put out for what it said. */
 	if (error->class == ERROR_PEER &&
 	    (error->call[0] == '\0' || strcmp(error->call, "session") == 0)) {
-		text_copy(error->call, sizeof(error->call), "connect");
+		bool is_wrong = error->kind == ERROR_KIND_ERRNO &&
+				(error->number == EPROTO || error->number == EBADMSG);
+
+		text_copy(error->call, sizeof(error->call), is_wrong ? "message" : "connect");
 	}
 }
 

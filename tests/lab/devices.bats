@@ -171,30 +171,6 @@ teardown() { "$LAB" exec --name "$(lab_name)" -- lab-reset; }
   [ "$status" -eq 0 ]
 }
 
-@test "a port that is down, at the start and in a run: told, and the next run passes once it is up" {
-  run guest "$LIFE"'
-    ip link set veth1 down
-    for n in 1 2; do node_write $n long.yaml short.yaml; node_start $n; done
-    node_ready 1; node_meets 1
-    eventually 30 has_ports 2 0
-    run_scenario 1 short down.json
-    holds down.json ".verdict == \"error\" or .verdict == \"fail\""
-    finding down.json RDT-0106
-    ip link set veth1 up
-    eventually 60 passes
-    run_begin 1 long r.json
-    run_measuring 1
-    ip link set veth1 down
-    wait "$RUN_PID" || :
-    holds r.json ".verdict == \"error\" or .verdict == \"fail\""
-    holds r.json "[.. | objects | .code? // empty] | length > 0"
-    ip link set veth1 up
-    eventually 60 passes
-  '
-  echo "$output"
-  [ "$status" -eq 0 ]
-}
-
 @test "other addresses and another MTU: the next run takes them" {
   run guest "$LIFE"'
     nodes_up short.yaml

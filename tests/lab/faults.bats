@@ -43,6 +43,25 @@ LONG='scenario long "$STREAM" "{ warmup: 0s, duration: 20s }"; scenario short "$
   [ "$status" -eq 0 ]
 }
 
+@test "SIGSTOP of the coordinator for 8 s during a run: inconclusive, and it is not the other end that is blamed" {
+  run guest "$LONG"'
+    nodes_up long.yaml short.yaml
+    run_begin 1 long r.json
+    run_measuring 1
+    kill -STOP "${NODE_PID[1]}"
+    sleep 8
+    kill -CONT "${NODE_PID[1]}"
+    wait "$RUN_PID" || :
+    verdict r.json inconclusive
+    holds r.json "[.. | objects | select(.code? and .confidence? and .confidence != \"possible\") | .code] | .[0] == \"RDT-0115\" and all(. != \"RDT-0101\")"
+    node_meets 1 devices
+    run_scenario 1 short again.json
+    verdict again.json pass
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
 @test "a peer that is not there: inconclusive, RDT-0102, and no traffic" {
   run guest "$LONG"'
     node_write 1 short.yaml; node_start 1; node_ready 1

@@ -78,7 +78,7 @@ static void ports_show_state_rate_and_address(void **state)
 static void no_devices_are_said_to_be_none(void **state)
 {
 	assert_rendered(command_devices_render, "{\"ports\": []}",
-			"no RDMA devices; `rdma link` lists those that the kernel knows\n");
+			"no RDMA devices; `rdmatestd --doctor` tells why, and what to do\n");
 }
 
 #define LAST_FAIL                                                                                     \

@@ -423,6 +423,12 @@ static void a_session_that_ended_before_the_run_is_a_node_that_cannot_be_reached
 	refused(world, ERROR_PEER, "connect", "it is stopping");
 	why.call[0] = '\0';
 	refused(world, ERROR_PEER, "connect", "it is stopping");
+	/* One that was put out for what it said is not away. */
+	why = ERROR_INIT;
+	error_set(&why, -EPROTO, ERROR_PEER, "node2 sent a second hello");
+	error_number(&why, EPROTO);
+	text_copy(why.call, sizeof(why.call), "session");
+	refused(world, ERROR_PEER, "message", "second hello");
 	free(world);
 }
 

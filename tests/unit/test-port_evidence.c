@@ -128,6 +128,10 @@ static void soft_roce_resends_without_a_loss_and_that_is_not_degraded(void **sta
 	set(&scene->m.responder, COUNTER_OUT_OF_SEQUENCE, 3);
 	assert_int_equal(judge(scene), VERDICT_PASS);
 	assert_int_equal(found(scene, FINDING_RETRANSMISSIONS)->confidence, CONFIDENCE_POSSIBLE);
+	/* All of it had arrived: nobody's trouble. */
+	set(&scene->m.responder, COUNTER_OUT_OF_SEQUENCE, 0);
+	assert_int_equal(judge(scene), VERDICT_PASS);
+	assert_null(found(scene, FINDING_RETRANSMISSIONS));
 	/* Gaps are losses, whatever else was sent twice. */
 	set(&scene->m.responder, COUNTER_OUT_OF_SEQUENCE, 212);
 	assert_int_equal(judge(scene), VERDICT_DEGRADED);

@@ -10,6 +10,7 @@
 
 #include "model/run.h"
 #include "model/run_record.h"
+#include "util/clock.h"
 #include "util/memory.h"
 #include "util/text.h"
 
@@ -380,9 +381,22 @@ static void freeing_takes_nothing_and_half_built_runs(void **state)
 	free(scenario);
 }
 
+/* The clock of the day may be set while a run goes on: how long it took is measured by another. */
+static void an_end_is_later_than_its_begin_by_what_it_took(void **state)
+{
+	int64_t day_ago_ns = clock_real_ns() - 86400000000000;
+	uint64_t began_mono_ns = clock_mono_ns() - 5000000;
+	int64_t ended_ns = run_end_real_ns(day_ago_ns, began_mono_ns);
+
+	assert_true(ended_ns - day_ago_ns >= 5000000);
+	assert_true(ended_ns < day_ago_ns + 43200000000000);
+	assert_true(run_end_real_ns(0, 0) > day_ago_ns + 43200000000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_end_is_later_than_its_begin_by_what_it_took),
 		cmocka_unit_test(the_record_of_a_run_holds_context_verdict_and_measurements),
 		cmocka_unit_test(operations_come_by_size_by_operation_and_all_together),
 		cmocka_unit_test(percentiles_need_enough_samples),
