@@ -171,26 +171,6 @@ teardown() { "$LAB" exec --name "$(lab_name)" -- lab-reset; }
   [ "$status" -eq 0 ]
 }
 
-@test "other addresses and another MTU: the next run takes them" {
-  run guest "$LIFE"'
-    nodes_up short.yaml
-    eventually 60 passes
-    holds again.json ".measurements[0].initiator.prepared.gid == \"::ffff:10.99.0.1\""
-    ip addr add 10.99.0.101/24 dev veth0
-    ip addr del 10.99.0.1/24 dev veth0
-    took_address() { passes && jq -e ".measurements[0].initiator.prepared.gid != \"::ffff:10.99.0.1\"" again.json >/dev/null; }
-    eventually 60 took_address
-    holds again.json ".measurements[0].initiator.port.active_mtu_bytes == 4096"
-    ip link set veth0 mtu 1500
-    took_mtu() { passes && jq -e ".measurements[0].initiator.port.active_mtu_bytes == 1024" again.json >/dev/null; }
-    eventually 60 took_mtu
-    ip link set veth0 mtu 9000
-    took_back() { passes && jq -e ".measurements[0].initiator.port.active_mtu_bytes == 4096" again.json >/dev/null; }
-    eventually 60 took_back
-  '
-  echo "$output"
-  [ "$status" -eq 0 ]
-}
 
 # What both hold after some rounds, and after a hundred more: the same, but for what a memory allocator keeps. 4 MiB is 40 KiB a round: less
 # than what one job has.

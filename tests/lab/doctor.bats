@@ -177,6 +177,8 @@ DOCTOR='
 
 @test "in units: PrivateDevices=, a closed device list, no netlink; and the shipped sandbox is well" {
   run guest "$DOCTOR"'
+    # Neither PrivateTmp= and ProtectHome= nor a home of root alone must hide the program.
+    cp "$BUILD/rdmatestd" /usr/local/sbin/; PROGRAM=/usr/local/sbin/rdmatestd
     doctor unit -p PrivateDevices=yes -p User=nobody; exits 1
     says device-node rxe0 bad "/dev of this container or unit" "PrivateDevices=no and DeviceAllow=char-infiniband_verbs rw"
     holds record "any(.lines[]; .id == \"sandbox\" and (.finding | contains(\"with a /dev of its own\")))"
@@ -187,8 +189,6 @@ DOCTOR='
     doctor unit -p LimitMEMLOCK=64K -p User=nobody; exits 1
     says memory-lock "memory lock" bad "64 KiB" "LimitMEMLOCK=4G"
 
-    # PrivateTmp= and ProtectHome= must not hide the program.
-    cp "$BUILD/rdmatestd" /usr/local/sbin/; PROGRAM=/usr/local/sbin/rdmatestd
     properties=()
     while IFS= read -r line; do properties+=(-p "$line"); done < <(
       sed -n "/^LimitMEMLOCK=/,/^\[Install\]/p" "$TOP/systemd/rdmatestd.service.in" | grep -E "^[A-Za-z]+=")

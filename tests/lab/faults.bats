@@ -107,24 +107,6 @@ LONG='scenario long "$STREAM" "{ warmup: 0s, duration: 20s }"; scenario short "$
   [ "$status" -eq 0 ]
 }
 
-@test "a device that goes away during a run: the daemon lets go of it, and lives on" {
-  run guest "$LONG"'
-    nodes_up long.yaml short.yaml
-    run_begin 1 long r.json
-    run_measuring 1
-    timeout 20 rdma link del rxe1
-    wait "$RUN_PID"
-    holds r.json ".verdict != \"pass\""
-    node_alive 1; node_alive 2
-    rdma link add rxe1 type rxe netdev veth1
-    passes() { run_scenario 1 short again.json; [[ $(jq -r .verdict again.json) == pass ]]; }
-    eventually 60 passes
-  '
-  echo "$output"
-  "$LAB" exec --name "$(lab_name)" -- lab-reset
-  [ "$status" -eq 0 ]
-}
-
 @test "a scenario above a device limit: refused before anything is allocated, with the limit" {
   run guest '
     scenario big "{ pattern: stream, ops: [{ op: send, size: 256B, inline: true }] }" "{ warmup: 0s, iterations: 10 }" \
