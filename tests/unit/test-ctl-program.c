@@ -43,6 +43,8 @@ static void a_socket_without_permission_names_the_group(void **state)
 	pid_t child;
 
 	if (geteuid() != 0) {
+		print_message(
+			"skipped: only root can make a socket that another user may not open\n");
 		skip();
 	}
 	listen_at(fixture);
