@@ -131,6 +131,7 @@ static void traffic_of_others_is_seen(void **state)
 {
 	struct scene *scene = *state;
 
+	write_counters(scene);
 	scene->step_bytes = 1ull << 40;
 	look(scene);
 	assert_true(scene->use.has_traffic);
