@@ -28,7 +28,7 @@ UP='
 
 @test "a port that others use: a disruptive run waits and says for whom, a ping-pong goes through, then it runs and passes" {
   run guest "$UP"'
-    foreign_begin 60
+    foreign_begin 40
     run_begin 1 bulk r.json
     eventually 20 waits
     said() { ctl 1 status >status && grep -q "waiting *bulk: others use rxe. port 1 .*ib_write_bw" status; }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# lab: alone
 # The lines of a test run in the machine: nothing expands here.
 # shellcheck disable=SC2016
 
