@@ -6,6 +6,7 @@
 
 #include "judge/driver.h"
 #include "model/counter.h"
+#include "util/text.h"
 
 /* Above this many packets for one of ours the port has other users. */
 #define SHARED_RATIO 1.02
@@ -87,26 +88,50 @@ static bool is_shared(const struct measurement *m, const struct participant *end
 	return sent > SHARED_RATIO * most + most_resent(m);
 }
 
+/* Who was told to be on the port when the run began, while it was let begin all the same. */
+static const char *others_on(const struct participant *end)
+{
+	const struct port_use_note *note = &end->port_use;
+
+	return note->is_told && note->state == PORT_USE_BUSY ? note->text : NULL;
+}
+
 static bool find_shared(struct measurement *m)
 {
 	const struct participant *const ends[] = { &m->initiator, &m->responder };
-	char evidence[LIMIT_TEXT];
-	double ratio = 0;
+	const struct participant *shared = NULL;
+	bool has_excess = false, has_others = false;
+	_cleanup_text_ struct text evidence = TEXT_INIT;
 
 	for (size_t i = 0; i < 2; i++) {
+		const char *others = others_on(ends[i]);
+		double ratio = 0;
+
 		if (is_shared(m, ends[i], &ratio)) {
-			snprintf(evidence, sizeof(evidence),
-				 "%s sent %" PRIu64
-				 " packets, %.3g times what this run can have sent",
-				 ends[i]->endpoint.device, value_of(ends[i], COUNTER_SENT_PACKETS),
-				 ratio);
-			finding_add(&m->findings, FINDING_PORT_SHARED, CONFIDENCE_POSSIBLE,
-				    evidence, "%s/%s carried traffic of others meanwhile",
-				    ends[i]->endpoint.node, ends[i]->endpoint.device);
-			return true;
+			text_format(&evidence,
+				    "%s%s sent %" PRIu64
+				    " packets, %.3g times what this run can have sent",
+				    evidence.length > 0 ? "; " : "", ends[i]->endpoint.device,
+				    value_of(ends[i], COUNTER_SENT_PACKETS), ratio);
+			has_excess = true;
+			shared = shared ? shared : ends[i];
+		}
+		if (others != NULL) {
+			text_format(&evidence, "%son %s when the run began: %s",
+				    evidence.length > 0 ? "; " : "", ends[i]->endpoint.device,
+				    others);
+			has_others = true;
+			shared = shared ? shared : ends[i];
 		}
 	}
-	return false;
+	if (!shared) {
+		return false;
+	}
+	finding_add(&m->findings, FINDING_PORT_SHARED,
+		    has_excess && has_others ? CONFIDENCE_LIKELY : CONFIDENCE_POSSIBLE,
+		    evidence.data, "%s/%s carried traffic of others meanwhile",
+		    shared->endpoint.node, shared->endpoint.device);
+	return true;
 }
 
 /* Retransmissions of `end` for which something was lost, as far as can be told. */

@@ -182,9 +182,9 @@ BOTH='
     ib_write_bw -d rxe0 -x 1 -p 19000 -F -D 20 -s 4096 10.99.0.2 >/dev/null 2>&1 & client=$!
     theirs() { rdma -j resource show qp link rxe1 | jq -er ".[] | select(.comm == \"ib_write_bw\" and (.state | test(\"RT[RS]\"))) | .lqpn" >qpn; }
     eventually 20 theirs
-    # 5 % of what is for their queue pair: its number is in the base transport header, behind 20 bytes of IP, 8 of UDP, 4 of its own.
+    # 10 % of what is for their queue pair: its number is in the base transport header, behind 20 bytes of IP, 8 of UDP, 4 of its own.
     tc qdisc add dev veth0 root handle 1: prio bands 4
-    tc qdisc add dev veth0 parent 1:4 handle 40: netem loss 5%
+    tc qdisc add dev veth0 parent 1:4 handle 40: netem loss 10%
     tc filter add dev veth0 parent 1: protocol ip prio 1 u32 match u32 "$(<qpn)" 0x00ffffff at 32 flowid 1:4
     resent() { cat /sys/class/infiniband/rxe1/ports/1/hw_counters/out_of_seq_request; }
     before=$(resent)

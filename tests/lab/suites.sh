@@ -19,10 +19,18 @@ mkdir -p "$logs"
 passed=0 failed=0 skipped=0
 declare -A running=()  # pid -> suite
 
-stop() { for pid in "${!running[@]}"; do kill "$pid" 2>/dev/null || :; done; wait; exit 130; }
+stop() {
+  local pid
+  for pid in "${!running[@]}"; do kill "$pid" 2>/dev/null || :; done
+  wait
+  for pid in "${!running[@]}"; do down "${running[$pid]}"; done
+  exit 130
+}
 trap stop INT TERM
 
 log_of() { printf '%s/%s.tap' "$logs" "$(basename "$1" .bats)"; }
+# A suite that was killed leaves its machine.
+down() { "$here/rdma-lab" down --name "test-$(basename "$1" .bats)-$UID" 2>/dev/null || :; }
 
 begin() {  # suite
   local log; log=$(log_of "$1")
@@ -35,8 +43,7 @@ begin() {  # suite
 end() {  # suite, exit status
   local suite=$1 rc=$2 log ok bad skip planned
   log=$(log_of "$suite")
-  # a suite that was killed leaves its machine
-  "$here/rdma-lab" down --name "test-$(basename "$suite" .bats)-$UID" 2>/dev/null || :
+  down "$suite"
   printf '\n== lab: %s\n' "${suite##*/}"
   cat "$log"
   ok=$(grep -c '^ok ' "$log") || :

@@ -157,6 +157,33 @@ static void traffic_of_others_takes_the_force_of_what_counters_say(void **state)
 	free(scene);
 }
 
+/* 500 times of up to 128 messages of 16 packets: the count of packets alone would leave room for
+ * all of it. */
+static void who_was_told_to_be_on_the_port_takes_the_force_of_retransmissions(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
+	struct port_use_note *note = &scene->m.responder.port_use;
+
+	set(&scene->m.initiator, COUNTER_SENT_PACKETS, 4 * OPERATIONS * 16);
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 500);
+	set(&scene->m.responder, COUNTER_OUT_OF_SEQUENCE, 500);
+	*note = (struct port_use_note){ .is_told = true, .state = PORT_USE_IDLE };
+	assert_int_equal(judge(scene), VERDICT_DEGRADED);
+	note->state = PORT_USE_BUSY;
+	text_copy(note->text, sizeof(note->text), "ib_write_bw (process 4711): 1 queue pair");
+	assert_int_equal(judge(scene), VERDICT_PASS);
+	assert_int_equal(found(scene, FINDING_PORT_SHARED)->confidence, CONFIDENCE_POSSIBLE);
+	assert_non_null(strstr(found(scene, FINDING_PORT_SHARED)->evidence,
+			       "on rxe1 when the run began: ib_write_bw"));
+	assert_int_equal(found(scene, FINDING_RETRANSMISSIONS)->confidence, CONFIDENCE_POSSIBLE);
+	/* Seen in the counters, too. */
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 70);
+	set(&scene->m.initiator, COUNTER_SENT_PACKETS, 40 * OPERATIONS * 16);
+	assert_int_equal(judge(scene), VERDICT_PASS);
+	assert_int_equal(found(scene, FINDING_PORT_SHARED)->confidence, CONFIDENCE_LIKELY);
+	free(scene);
+}
+
 static void what_was_sent_again_is_not_taken_for_traffic_of_others(void **state)
 {
 	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
@@ -324,6 +351,7 @@ int main(void)
 		cmocka_unit_test(a_few_retransmissions_are_told_and_no_more),
 		cmocka_unit_test(soft_roce_resends_without_a_loss_and_that_is_not_degraded),
 		cmocka_unit_test(traffic_of_others_takes_the_force_of_what_counters_say),
+		cmocka_unit_test(who_was_told_to_be_on_the_port_takes_the_force_of_retransmissions),
 		cmocka_unit_test(what_was_sent_again_is_not_taken_for_traffic_of_others),
 		cmocka_unit_test(each_kind_of_traffic_has_its_own_number_of_packets),
 		cmocka_unit_test(a_starved_tester_takes_the_force_of_retransmissions),
