@@ -73,7 +73,7 @@ static void add_users(const char *root, const char *device, const struct rdma_ne
 {
 	const struct rdma_netlink_user *most = NULL;
 	size_t users = 0;
-	char more[48] = "";
+	char more[32] = "";
 
 	for (size_t i = 0; i < netlink->user_count; i++) {
 		const struct rdma_netlink_user *user = &netlink->users[i];
