@@ -136,8 +136,6 @@ static size_t fill_demands(const struct permit_request *request, struct demand d
 		  "max_qp_init_rd_atom", limits->max_qp_init_rd_atom, false },
 		{ "qp.max_rd_atomic", has_reads && !is_initiator ? qp->max_rd_atomic : 0,
 		  "max_qp_rd_atom", limits->max_qp_rd_atom, false },
-		{ "qp.path_mtu", qp->path_mtu, "active_mtu", request->port->active_mtu_bytes,
-		  true },
 	};
 
 	memcpy(demands, all, sizeof(all));
@@ -168,6 +166,10 @@ static enum permit_answer check_device_limits(struct permit_request *request, st
 			  "%s %s is above %s's %s %s on \"%s\"; lower it in the scenario",
 			  demand->what, is, request->local->device, demand->limit_name, may,
 			  request->local_node);
+		return permit_refuse(err, STAGE_RESOURCE, "limit");
+	}
+	if (assignment_check_mtu(request->assignment, request->local,
+				 request->port->active_mtu_bytes, true, err) < 0) {
 		return permit_refuse(err, STAGE_RESOURCE, "limit");
 	}
 	if (request->assignment->workload.qp.pkey_index >= request->port->pkey_count &&

@@ -2,6 +2,7 @@
 #include "model/assignment.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -208,6 +209,23 @@ static const char *unresolved(const struct assignment *assignment)
 	return qp->path_mtu == SCHEMA_AUTO	  ? "qp.path_mtu"
 	       : qp->max_rd_atomic == SCHEMA_AUTO ? "qp.max_rd_atomic"
 						  : NULL;
+}
+
+int assignment_check_mtu(const struct assignment *assignment, const struct endpoint *endpoint,
+			 uint64_t active_mtu_bytes, bool is_planned, struct error *err)
+{
+	uint64_t path_mtu = assignment->workload.qp.path_mtu;
+
+	if (active_mtu_bytes == 0 || path_mtu == SCHEMA_AUTO || path_mtu <= active_mtu_bytes) {
+		return 0;
+	}
+	return error_set(err, -ERANGE, ERROR_INPUT,
+			 "qp.path_mtu: %" PRIu64 " is above the active MTU %" PRIu64
+			 " of %s/%s; write auto, or raise the MTU of its netdev%s",
+			 path_mtu, active_mtu_bytes, endpoint->node, endpoint->device,
+			 is_planned ? " (where it is auto, that MTU has changed since the run was "
+				      "planned: run it again)"
+				    : "");
 }
 
 static bool is_run_id(const char *id)

@@ -44,6 +44,14 @@ extern const struct schema_field assignment_fields[];
  */
 int assignment_check(const struct assignment *assignment, struct error *err);
 
+/*
+ * Whether the path MTU of the assignment fits a port of that active MTU (0: not known, it does). 0,
+ * or -ERANGE with err (INPUT) in the same words wherever it is noticed. is_planned: the assignment
+ * was made with a port that allowed it, so the port is what changed.
+ */
+int assignment_check_mtu(const struct assignment *assignment, const struct endpoint *endpoint,
+			 uint64_t active_mtu_bytes, bool is_planned, struct error *err);
+
 /* Which end is ours. */
 const struct endpoint *assignment_local(const struct assignment *assignment);
 const struct endpoint *assignment_remote(const struct assignment *assignment);

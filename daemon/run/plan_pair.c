@@ -98,18 +98,13 @@ static int resolve_path_mtu(struct plan_pair *pair)
 	const struct endpoint *endpoints[] = { &assignment->initiator, &assignment->responder };
 
 	for (size_t i = 0; i < 2; i++) {
-		uint64_t active = ports[i]->active_mtu_bytes;
+		struct error err = ERROR_INIT;
 
-		if (*path_mtu == SCHEMA_AUTO) {
-			continue;
-		}
-		if (active != 0 && *path_mtu > active) {
-			return plan_pair_refuse(
-				pair, ERROR_INPUT, STAGE_RESOURCE, "limit", endpoints[i]->node,
-				endpoints[i]->device,
-				"qp.path_mtu: %" PRIu64 " is above the active MTU %" PRIu64
-				" of %s/%s; write auto, or raise the MTU of its netdev",
-				*path_mtu, active, endpoints[i]->node, endpoints[i]->device);
+		if (assignment_check_mtu(assignment, endpoints[i], ports[i]->active_mtu_bytes,
+					 false, &err) < 0) {
+			return plan_pair_refuse(pair, err.class, STAGE_RESOURCE, "limit",
+						endpoints[i]->node, endpoints[i]->device, "%s",
+						err.text);
 		}
 	}
 	if (*path_mtu == SCHEMA_AUTO) {

@@ -56,14 +56,8 @@ static int check_remote(const struct resources *resources, const struct assignme
 		return error_set(err, -EPROTO, ERROR_PEER,
 				 "the other end's GID \"%s\" is not an IPv6 address", gid);
 	}
-	if (remote->mtu_bytes != 0 && assignment->workload.qp.path_mtu > remote->mtu_bytes) {
-		return error_set(
-			err, -ERANGE, ERROR_INPUT,
-			"qp.path_mtu %llu is above the other port's active MTU %llu; lower it, or raise the MTU there",
-			(unsigned long long)assignment->workload.qp.path_mtu,
-			(unsigned long long)remote->mtu_bytes);
-	}
-	return 0;
+	return assignment_check_mtu(assignment, assignment_remote(assignment), remote->mtu_bytes,
+				    true, err);
 }
 
 static void fill_path(const struct resources *resources, const struct assignment *assignment,

@@ -256,9 +256,6 @@ static int check_limits(const struct demand *demand, const struct assignment *as
 		  limit_of(attr->max_qp_init_rd_atom), "lower it" },
 		{ "qp.max_rd_atomic", qp->max_rd_atomic, "max_qp_rd_atom",
 		  limit_of(attr->max_qp_rd_atom), "lower it" },
-		{ "qp.path_mtu", qp->path_mtu, "active MTU",
-		  port->active_mtu ? 128ull << port->active_mtu : 0,
-		  "lower it, or raise the MTU of the port's network device" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -267,6 +264,11 @@ static int check_limits(const struct demand *demand, const struct assignment *as
 		if (ret < 0) {
 			return ret;
 		}
+	}
+	if (assignment_check_mtu(assignment, assignment_local(assignment),
+				 port->active_mtu ? 128ull << port->active_mtu : 0, true,
+				 err) < 0) {
+		return -ERANGE;
 	}
 	if (qp->pkey_index >= port->pkey_tbl_len) {
 		return error_set(

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,10 @@ static const char scenarios[] =
 	"    expect: [errors == 0]\n"
 	"  - name: elsewhere\n"
 	"    qp: { gid_index: 7 }\n"
+	"    workload: { pattern: pingpong, ops: [{ op: write, size: 8B }] }\n"
+	"    run: { warmup: 0s, iterations: 50 }\n"
+	"  - name: wide\n"
+	"    qp: { path_mtu: 4096 }\n"
 	"    workload: { pattern: pingpong, ops: [{ op: write, size: 8B }] }\n"
 	"    run: { warmup: 0s, iterations: 50 }\n";
 
@@ -217,6 +222,36 @@ static void a_gid_index_that_is_not_there_is_said(void **state)
 	cluster_free(cluster);
 }
 
+/* Who notices first is a matter of moments: the end itself, its daemon, or the one that plans. */
+static void an_mtu_that_was_lowered_is_told_in_the_same_words_by_whoever_notices(void **state)
+{
+	for (size_t index = 0; index < 2; index++) {
+		struct cluster *cluster = new_pair();
+		const char *device = cluster_device(cluster, index);
+		char words[64];
+
+		snprintf(words, sizeof(words),
+			 "qp.path_mtu: 4096 is above the active MTU 1024 of node%02zu/%s",
+			 index + 1, device);
+		fabric_set_mtu(fabric_of(cluster), device, IBV_MTU_1024);
+		for (size_t i = 0; i < 2; i++) {
+			const struct run *run =
+				cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "wide"));
+
+			cluster_expect(run, VERDICT_ERROR, ERROR_INPUT, STAGE_RESOURCE, "limit",
+				       "RDT-0110");
+			expect_says(run->measurements[0]->first_error.error.text, words);
+			settle(cluster);
+		}
+		/* What is auto follows what is known. */
+		cluster_expect_pass(cluster, 0, "short");
+		fabric_set_mtu(fabric_of(cluster), device, IBV_MTU_4096);
+		settle(cluster);
+		cluster_expect_pass(cluster, 0, "wide");
+		cluster_free(cluster);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +263,8 @@ int main(void)
 		cmocka_unit_test(a_device_that_is_lost_without_an_event_is_found_to_be),
 		cmocka_unit_test(an_address_that_is_gone_before_the_run_is_said),
 		cmocka_unit_test(a_gid_index_that_is_not_there_is_said),
+		cmocka_unit_test(
+			an_mtu_that_was_lowered_is_told_in_the_same_words_by_whoever_notices),
 	};
 
 	cmocka_set_test_filter(getenv("CLUSTER_ONLY"));

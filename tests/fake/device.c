@@ -171,6 +171,13 @@ void fabric_set_port(struct fabric *fabric, const char *name, bool is_up)
 	nic_unlock(fabric);
 }
 
+void fabric_set_mtu(struct fabric *fabric, const char *name, enum ibv_mtu mtu)
+{
+	nic_lock(fabric);
+	need_device(fabric, name)->config.mtu = mtu;
+	nic_unlock(fabric);
+}
+
 void fabric_set_address(struct fabric *fabric, const char *name, const char *address)
 {
 	nic_lock(fabric);

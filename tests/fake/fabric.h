@@ -142,6 +142,8 @@ void fabric_remove_device(struct fabric *fabric, const char *name);
 void fabric_lose_device(struct fabric *fabric, const char *name);
 /* Raises PORT_ERR or PORT_ACTIVE on a change. */
 void fabric_set_port(struct fabric *fabric, const char *name, bool is_up);
+/* What it allows from now on, active and maximum; nothing tells of it, as on soft-RoCE. */
+void fabric_set_mtu(struct fabric *fabric, const char *name, enum ibv_mtu mtu);
 /* Takes effect at once, GID_CHANGE is raised. */
 void fabric_set_address(struct fabric *fabric, const char *name, const char *address);
 

@@ -108,6 +108,50 @@ PORTS='
   [ "$status" -eq 0 ]
 }
 
+@test "the MTU of one end lowered before the run: a path_mtu that is asked for is refused with both, auto takes what fits" {
+  run guest "$PORTS"'
+    scenario wide "$PINGPONG" "{ warmup: 0s, iterations: 200 }" "qp: { path_mtu: 4096 }"
+    nodes_up wide.yaml short.yaml
+    ip link set veth1 mtu 1500
+    # Whoever notices first says it, in the same words: the end itself, its daemon, or the one that plans.
+    run_scenario 1 wide r.json
+    verdict r.json error
+    first r.json RDT-0110 certain
+    holds r.json ".measurements[0].first_error.text | test(\"path_mtu: 4096.*1024.*node2/rxe1\")"
+    # What is auto follows what the other daemon was told: once its scan saw it.
+    narrow() { run_scenario 1 short r.json; [[ $(jq -r .verdict r.json) == pass ]]; }
+    eventually 20 narrow
+    holds r.json ".measurements[0].workload.qp.path_mtu_bytes == 1024"
+    ip link set veth1 mtu 9000
+    wide() { run_scenario 1 wide again.json; [[ $(jq -r .verdict again.json) == pass ]]; }
+    eventually 60 wide
+  '
+  echo "$output"
+  "$LAB" exec --name "$(lab_name)" -- lab-reset
+  [ "$status" -eq 0 ]
+}
+
+@test "the MTU of one end lowered in mid-run: fail, RDT-0134 likely and first, with both MTUs" {
+  run guest "$PORTS"'
+    nodes_up long.yaml short.yaml
+    # A queue before the wire, as a network card has one: see the README.
+    tc qdisc add dev veth0 root pfifo limit 1000
+    run_begin 1 long r.json
+    run_measuring 1
+    ip link set veth1 mtu 1500
+    wait "$RUN_PID" || :
+    verdict r.json fail
+    first r.json RDT-0134 likely
+    holds r.json ".measurements[0].first_error | .class == \"device\" and .stage == \"run\""
+    holds r.json ".measurements[0].findings[0].text | test(\"node2/rxe1 port 1 is 1024 now.*4096\")"
+    ip link set veth1 mtu 9000
+    again
+  '
+  echo "$output"
+  "$LAB" exec --name "$(lab_name)" -- lab-reset
+  [ "$status" -eq 0 ]
+}
+
 lose_address() {  # node
   run guest "$PORTS n=$1"'
     nodes_up long.yaml short.yaml
@@ -127,6 +171,7 @@ lose_address() {  # node
   [ "$status" -eq 0 ]
 }
 
+@test "the IPv4 address of the initiator removed in mid-run: fail, RDT-0133 certain and first" { lose_address 1; }
 
 @test "the IPv4 address of the responder removed in mid-run: fail, RDT-0133 certain and first" { lose_address 2; }
 

@@ -175,7 +175,7 @@ static void each_limit_of_the_device_is_named_with_value_and_limit(void **state)
 		{ "mtu",
 		  { .mtu = IBV_MTU_1024 },
 		  ask_mtu,
-		  { "qp.path_mtu 4096 is above third's active MTU 1024", "network device" } },
+		  { "qp.path_mtu: 4096 is above the active MTU 1024", "run it again" } },
 		{ "pkeys", { 0 }, ask_pkey, { "qp.pkey_index 5", "table of 1 entries" } },
 	};
 	struct fixture *fixture = *state;

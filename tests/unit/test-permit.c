@@ -368,7 +368,7 @@ static void limits_of_the_device_hold_and_are_named(void **state)
 	refused(scene, ERROR_INPUT, "limit", PARTS("128KiB", "max_mr_size 4KiB"));
 	*limits = good;
 	qp->path_mtu = 4096;
-	refused(scene, ERROR_INPUT, "limit", PARTS("qp.path_mtu 4KiB", "active_mtu 1KiB"));
+	refused(scene, ERROR_INPUT, "limit", PARTS("qp.path_mtu: 4096", "active MTU 1024"));
 	qp->path_mtu = 1024;
 	qp->pkey_index = 1;
 	refused(scene, ERROR_INPUT, "limit", PARTS("qp.pkey_index 1"));

@@ -364,7 +364,7 @@ static void what_the_other_end_tells_is_not_trusted(void **state)
 	fixture->right.info = good;
 	fixture->right.info.mtu_bytes = 512;
 	assert_int_equal(ends_connect(fixture), -ERANGE);
-	ends_assert_says(&fixture->err, "other port's active MTU 512");
+	ends_assert_says(&fixture->err, "above the active MTU 512");
 	assert_string_equal(fixture->err.call, "limit");
 	/* Not even terminated. */
 	fixture->right.info = good;
