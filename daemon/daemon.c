@@ -420,18 +420,36 @@ static void init_parts(struct daemon *daemon)
 	parts->identity.protocol = daemon->options.protocol;
 }
 
+/*
+ * The first timer of a loop needs a descriptor, those behind it share it: whoever else adds one can
+ * only run out of memory.
+ */
+static int make_look_timer(struct daemon *daemon, struct error *err)
+{
+	int r = sd_event_add_time(daemon->parts.event, &daemon->look_timer, CLOCK_MONOTONIC, 0,
+				  1000, on_look, daemon);
+
+	if (r < 0) {
+		return error_set_call(err, -r, ERROR_RESOURCE, STAGE_RESOURCE, "sd_event_add_time",
+				      "the timers of the event loop cannot be made");
+	}
+	sd_event_source_set_enabled(daemon->look_timer, SD_EVENT_OFF);
+	return 0;
+}
+
+static int make_reload(struct daemon *daemon, struct error *err)
+{
+	return reload_new(&daemon->reload, daemon->parts.event, daemon->options.host_name,
+			  on_reloaded, daemon, err);
+}
+
 static void begin(struct daemon *daemon)
 {
 	struct parts *parts = &daemon->parts;
 
 	daemon->notify = notify_new(parts);
-	daemon->reload = reload_new(parts->event, daemon->options.host_name, on_reloaded, daemon);
 	daemon->startup = startup_new(parts);
-	if (sd_event_add_time(parts->event, &daemon->look_timer, CLOCK_MONOTONIC,
-			      (clock_mono_ns() + LOOK_PERIOD_NS) / 1000, 1000, on_look,
-			      daemon) < 0) {
-		abort(); /* out of memory only */
-	}
+	rearm(daemon->look_timer, LOOK_PERIOD_NS);
 	metrics_configure(parts->metrics, parts->config);
 	schedule_configure(parts->schedule, parts->config);
 	configure_peers(parts);
@@ -453,7 +471,8 @@ int daemon_new(struct daemon **ret, const struct daemon_options *options, struct
 	daemon->refusal_log = refusal_log_new();
 	daemon->verdict_log = verdict_log_new();
 	daemon->retrier = retrier_new(&daemon->parts);
-	if ((r = read_key(daemon, err)) < 0 || (r = make_engine(daemon, err)) < 0) {
+	if ((r = make_look_timer(daemon, err)) < 0 || (r = make_reload(daemon, err)) < 0 ||
+	    (r = read_key(daemon, err)) < 0 || (r = make_engine(daemon, err)) < 0) {
 		daemon_free(daemon);
 		return r;
 	}

@@ -272,17 +272,30 @@ static void tell_unused_addresses(const struct daemon_options *options)
 
 static int add_signals(struct program *program)
 {
+	static const struct {
+		int number;
+		sd_event_signal_handler_t handler;
+	} signals[] = {
+		{ SIGTERM, on_terminate },
+		{ SIGINT, on_terminate },
+		{ SIGHUP, on_hangup },
+	};
 	sigset_t mask;
 
 	sigemptyset(&mask);
-	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGINT);
-	sigaddset(&mask, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0 ||
-	    sd_event_add_signal(program->event, NULL, SIGTERM, on_terminate, program) < 0 ||
-	    sd_event_add_signal(program->event, NULL, SIGINT, on_terminate, program) < 0 ||
-	    sd_event_add_signal(program->event, NULL, SIGHUP, on_hangup, program) < 0) {
-		return -1;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		sigaddset(&mask, signals[i].number);
+	}
+	if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0) {
+		return -errno;
+	}
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		int r = sd_event_add_signal(program->event, NULL, signals[i].number,
+					    signals[i].handler, program);
+
+		if (r < 0) {
+			return r;
+		}
 	}
 	return 0;
 }
@@ -306,8 +319,15 @@ static int serve(struct config *config)
 
 	host_name(name, sizeof(name));
 	log_set_level((enum log_level)config->daemon.log_level);
-	if (sd_event_new(&program.event) < 0 || add_signals(&program) < 0) {
-		log_error("the event loop cannot be made: %m");
+	r = sd_event_new(&program.event);
+	if (r >= 0) {
+		r = add_signals(&program);
+	}
+	if (r < 0) {
+		error_set_call(&err, -r, ERROR_RESOURCE, STAGE_RESOURCE, "sd_event_new",
+			       "the event loop cannot be made");
+		log_error("%s", err.text);
+		sd_event_unref(program.event);
 		return EXIT_FAILURE;
 	}
 	options.event = program.event;

@@ -118,22 +118,41 @@ static int on_mail(sd_event_source *source, int fd, uint32_t events, void *arg)
 	return 0;
 }
 
-struct reload *reload_new(sd_event *event, const char *host_name, reload_done_fn done, void *arg)
+static int add_sources(struct reload *reload, sd_event *event, struct error *err)
+{
+	int r = sd_event_add_io(event, &reload->source, reload->mailbox.fd, EPOLLIN, on_mail,
+				reload);
+
+	if (r >= 0) {
+		r = sd_event_add_time(event, &reload->timer, CLOCK_MONOTONIC, 0, 1000, on_timer,
+				      reload);
+	}
+	if (r < 0) {
+		return error_set_call(err, -r, ERROR_RESOURCE, STAGE_RESOURCE, "sd_event_add",
+				      "the event sources of reloads cannot be made");
+	}
+	sd_event_source_set_enabled(reload->timer, SD_EVENT_OFF);
+	return 0;
+}
+
+int reload_new(struct reload **ret, sd_event *event, const char *host_name, reload_done_fn done,
+	       void *arg, struct error *err)
 {
 	struct reload *reload = memory_new(sizeof(*reload));
+	int r = mailbox_init_fd(&reload->mailbox, err);
 
-	mailbox_init_fd(&reload->mailbox);
 	reload->host_name = memory_copy_string(host_name);
 	reload->done = done;
 	reload->arg = arg;
-	if (sd_event_add_io(event, &reload->source, reload->mailbox.fd, EPOLLIN, on_mail, reload) <
-		    0 ||
-	    sd_event_add_time(event, &reload->timer, CLOCK_MONOTONIC, 0, 1000, on_timer, reload) <
-		    0) {
-		abort(); /* out of memory only */
+	if (r >= 0) {
+		r = add_sources(reload, event, err);
 	}
-	sd_event_source_set_enabled(reload->timer, SD_EVENT_OFF);
-	return reload;
+	if (r < 0) {
+		reload_free(reload, 0);
+		return r;
+	}
+	*ret = reload;
+	return 0;
 }
 
 bool reload_start(struct reload *reload, const char *path)

@@ -20,7 +20,8 @@ struct reload;
  * receiver owns the reference. Never from inside a call. */
 typedef void (*reload_done_fn)(void *arg, struct config *config, const char *problems);
 
-struct reload *reload_new(sd_event *event, const char *host_name, reload_done_fn done, void *arg);
+int reload_new(struct reload **ret, sd_event *event, const char *host_name, reload_done_fn done,
+	       void *arg, struct error *err);
 /* False when one goes on already: the files are read once more behind it, and only that result is
  * told. */
 bool reload_start(struct reload *reload, const char *path);

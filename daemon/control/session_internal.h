@@ -52,6 +52,7 @@ struct session {
 	bool is_turned_away; /* the peer said bye before it took our hello, for a reason that passes
 			      */
 	bool has_owner; /* somebody was, at some time, to be told of events */
+	bool is_last; /* accepted with the last descriptor: it is told so, and leaves */
 	unsigned *listener_count; /* where its listener counts it; NULL: nowhere */
 	const struct session_identity *identity;
 	const struct session_events *events; /* NULL: nobody is told */

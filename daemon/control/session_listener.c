@@ -6,6 +6,7 @@
 #include "control/session_internal.h"
 #include "util/clock.h"
 #include "util/memory.h"
+#include "util/spare.h"
 
 /* Not yet authenticated: in all, of strangers (the rest is kept for known nodes), of one source. */
 #define PENDING_MAX 256
@@ -25,6 +26,7 @@ struct session_listener {
 	unsigned max;
 	struct gate *gate;
 	struct bucket budget; /* of our time, for all that were accepted */
+	struct spare spare; /* the descriptor of whom can only be told that there is none */
 	const struct session_identity *identity;
 	session_accepted_fn accepted;
 	void *arg;
@@ -111,13 +113,28 @@ static bool is_admitted(struct session_listener *listener, const struct gate_sou
 	return true;
 }
 
+/* With the spare descriptor when there is no other: *ret_is_last. */
+static int accept_next(struct session_listener *listener, char *ret_address, bool *ret_is_last)
+{
+	bool has_spare = spare_hold(&listener->spare);
+	int fd = net_accept(listener->fd, ret_address, NET_ADDRESS_SIZE);
+
+	*ret_is_last = (fd == -EMFILE || fd == -ENFILE) && has_spare;
+	if (*ret_is_last) {
+		spare_drop(&listener->spare);
+		fd = net_accept(listener->fd, ret_address, NET_ADDRESS_SIZE);
+	}
+	return fd;
+}
+
 /* False when there is nothing more to accept now. */
 static bool accept_one(struct session_listener *listener)
 {
 	char address[NET_ADDRESS_SIZE];
 	struct gate_source source;
 	struct session *session;
-	int fd = net_accept(listener->fd, address, sizeof(address));
+	bool is_last;
+	int fd = accept_next(listener, address, &is_last);
 
 	if (fd == -EAGAIN) {
 		return false;
@@ -139,6 +156,7 @@ static bool accept_one(struct session_listener *listener)
 	}
 	session = session_accept(listener->event, fd, address, listener->identity, listener);
 	session->source = source;
+	session->is_last = is_last;
 	count_in(session, &listener->pending, &listener->status.pending);
 	return true;
 }
@@ -183,6 +201,8 @@ int session_listener_new(struct session_listener **ret_listener, sd_event *event
 	list_init(&listener->pending);
 	list_init(&listener->opened);
 	list_init(&listener->refused);
+	listener->spare = SPARE_INIT;
+	(void)spare_hold(&listener->spare);
 	ret = sd_event_add_io(event, &listener->io, fd, EPOLLIN, on_connection, listener);
 	if (ret >= 0) {
 		ret = sd_event_add_time(event, &listener->pause, CLOCK_MONOTONIC, 0, 1,
@@ -223,6 +243,7 @@ void session_listener_free(struct session_listener *listener)
 	sd_event_source_disable_unref(listener->pause);
 	gate_free(listener->gate);
 	memory_close_fd(&listener->fd);
+	spare_drop(&listener->spare);
 	sd_event_unref(listener->event);
 	free(listener);
 }
@@ -279,11 +300,19 @@ bool session_listener_has_place(struct session *session)
 	struct session_listener *listener = session->listener;
 	struct error err = ERROR_INIT;
 
-	if (!listener || listener->status.open < listener->max) {
+	if (!listener || (listener->status.open < listener->max && !session->is_last)) {
 		return true;
 	}
-	error_set(&err, -EBUSY, ERROR_RESOURCE, "refused: %s serves %u sessions already, its limit",
-		  session->identity->node_name, listener->max);
+	if (session->is_last) {
+		error_set(&err, -EBUSY, ERROR_RESOURCE,
+			  "refused: %s has no file descriptor left for one more session; raise "
+			  "LimitNOFILE= of its unit there (ulimit -n)",
+			  session->identity->node_name);
+	} else {
+		error_set(&err, -EBUSY, ERROR_RESOURCE,
+			  "refused: %s serves %u sessions already, its limit",
+			  session->identity->node_name, listener->max);
+	}
 	error_number(&err, EBUSY);
 	session_end(session, &err, err.text);
 	count_in(session, &listener->refused, NULL);

@@ -207,17 +207,21 @@ static void done(struct engine *engine)
 	free(engine);
 }
 
-static int add_sources(struct engine *engine)
+static int add_sources(struct engine *engine, struct error *err)
 {
 	sd_event *event = engine->options.event;
 	int ret = sd_event_add_io(event, &engine->replies_source, engine->replies.fd, EPOLLIN,
 				  on_replies, engine);
 
-	if (ret < 0) {
-		return ret;
+	if (ret >= 0) {
+		ret = sd_event_add_io(event, &engine->reports_source, engine->reports.fd, EPOLLIN,
+				      on_reports, engine);
 	}
-	return sd_event_add_io(event, &engine->reports_source, engine->reports.fd, EPOLLIN,
-			       on_reports, engine);
+	if (ret < 0) {
+		return error_set_call(err, -ret, ERROR_RESOURCE, STAGE_RESOURCE, "sd_event_add_io",
+				      "the engine's event sources cannot be made");
+	}
+	return 0;
 }
 
 int engine_new(struct engine **ret_engine, const struct engine_options *options,
@@ -241,11 +245,13 @@ int engine_new(struct engine **ret_engine, const struct engine_options *options,
 		.health = on_health,
 		.arg = engine,
 	};
+	int error;
 	int ret;
 
 	engine->options = *options;
-	mailbox_init_fd(&engine->replies);
-	mailbox_init_fd(&engine->reports);
+	ret = mailbox_init_fd(&engine->replies, err);
+	error = mailbox_init_fd(&engine->reports, err);
+	ret = ret < 0 ? ret : error;
 	list_init(&engine->pool.jobs);
 	engine->pool.replies = &engine->replies;
 	engine->pool.reports = &engine->reports;
@@ -254,11 +260,10 @@ int engine_new(struct engine **ret_engine, const struct engine_options *options,
 	engine->pool.find_context = find_context;
 	engine->pool.arg = engine;
 	engine->devices = devices_new(&devices_options);
-	ret = add_sources(engine);
-	if (ret < 0) {
-		error_set_call(err, -ret, ERROR_RESOURCE, STAGE_RESOURCE, "sd_event_add_io",
-			       "the engine's event sources cannot be made");
-	} else {
+	if (ret == 0) {
+		ret = add_sources(engine, err);
+	}
+	if (ret == 0) {
 		ret = discovery_new(&engine->discovery, &discovery_options, settings, err);
 	}
 	if (ret < 0) {

@@ -14,12 +14,14 @@
 #include <unistd.h>
 
 #include "http/exchange.h"
+#include "http/shortage.h"
 #include "util/clock.h"
 #include "util/list.h"
 #include "util/log.h"
 #include "util/memory.h"
 
 #define CONNECTION_MEMORY_BYTES (24u * 1024)
+#define SHORT_LOOK_MS 10 /* while no descriptor is left */
 
 struct listener {
 	struct listener_options options;
@@ -30,6 +32,7 @@ struct listener {
 	struct list clients;
 	bool has_closed; /* a connection, in this run */
 	unsigned streams; /* bodies that are made while they are sent */
+	struct shortage shortage; /* of descriptors */
 };
 
 /* One connection. */
@@ -116,6 +119,7 @@ static void run(struct listener *listener)
 {
 	MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
 	bool has_timeout;
+	bool is_short = !shortage_look(&listener->shortage, listener->options.fd);
 
 	listener->has_closed = false;
 	MHD_run(listener->daemon);
@@ -128,6 +132,12 @@ static void run(struct listener *listener)
 	if (listener->has_closed) {
 		has_timeout = true;
 		timeout_ms = 0;
+	}
+	/* Its epoll stays ready while somebody waits whom nobody can accept. */
+	sd_event_source_set_enabled(listener->io, is_short ? SD_EVENT_OFF : SD_EVENT_ON);
+	if (is_short && (!has_timeout || timeout_ms > SHORT_LOOK_MS)) {
+		has_timeout = true;
+		timeout_ms = SHORT_LOOK_MS;
 	}
 	arm(listener->turn, has_timeout ? clock_mono_ns() + timeout_ms * 1000000 : CLOCK_NEVER);
 }
@@ -340,6 +350,7 @@ int listener_new(struct listener **ret, sd_event *event, const struct listener_o
 
 	listener->options = *options;
 	list_init(&listener->clients);
+	shortage_init(&listener->shortage);
 	/* An inherited descriptor may still block. */
 	fcntl(options->fd, F_SETFL, fcntl(options->fd, F_GETFL) | O_NONBLOCK);
 	fcntl(options->fd, F_SETFD, FD_CLOEXEC);
@@ -408,5 +419,6 @@ void listener_free(struct listener *listener)
 	}
 	sd_event_source_disable_unref(listener->turn);
 	sd_event_source_disable_unref(listener->deadline);
+	shortage_done(&listener->shortage);
 	free(listener);
 }

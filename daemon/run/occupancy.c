@@ -425,6 +425,23 @@ static void done(struct occupancy *occupancy)
 	free(occupancy);
 }
 
+static int add_sources(struct occupancy *occupancy, struct error *err)
+{
+	sd_event *event = occupancy->options.event;
+	int r = sd_event_add_io(event, &occupancy->replies_source, occupancy->replies.fd, EPOLLIN,
+				on_replies, occupancy);
+
+	if (r >= 0) {
+		r = sd_event_add_time(event, &occupancy->timer, CLOCK_MONOTONIC, 0, 50000, on_timer,
+				      occupancy);
+	}
+	if (r < 0) {
+		return error_set_call(err, -r, ERROR_RESOURCE, STAGE_RESOURCE, "sd_event_add",
+				      "the event sources of the port readings cannot be made");
+	}
+	return 0;
+}
+
 int occupancy_new(struct occupancy **ret, const struct occupancy_options *options,
 		  struct error *err)
 {
@@ -433,17 +450,11 @@ int occupancy_new(struct occupancy **ret, const struct occupancy_options *option
 
 	occupancy->options = *options;
 	list_init(&occupancy->looks);
-	mailbox_init_fd(&occupancy->replies);
-	r = sd_event_add_io(options->event, &occupancy->replies_source, occupancy->replies.fd,
-			    EPOLLIN, on_replies, occupancy);
+	r = mailbox_init_fd(&occupancy->replies, err);
 	if (r >= 0) {
-		r = sd_event_add_time(options->event, &occupancy->timer, CLOCK_MONOTONIC, 0, 50000,
-				      on_timer, occupancy);
+		r = add_sources(occupancy, err);
 	}
-	if (r < 0) {
-		error_set_call(err, -r, ERROR_RESOURCE, STAGE_RESOURCE, "sd_event_add",
-			       "the event sources of the port readings cannot be made");
-	} else {
+	if (r >= 0) {
 		r = setup_new(&occupancy->setup, "ports", THREADS, err);
 	}
 	if (r < 0) {

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "util/text.h"
 
@@ -68,6 +69,18 @@ int error_set(struct error *err, int ret, enum error_class class, const char *fo
 	return ret;
 }
 
+/* The one limit of this process that any call may meet: told with its value and the cure. */
+static void set_too_many_files(struct error *err, enum error_class class, const char *what)
+{
+	struct rlimit limit = { 0 };
+
+	(void)getrlimit(RLIMIT_NOFILE, &limit);
+	error_set(err, -EMFILE, class,
+		  "%s: %s; this process may have %llu open, raise that (LimitNOFILE= of its unit, "
+		  "ulimit -n)",
+		  what, strerrordesc_np(EMFILE), (unsigned long long)limit.rlim_cur);
+}
+
 int error_set_call(struct error *err, int number, enum error_class class, enum error_stage stage,
 		   const char *call, const char *format, ...)
 {
@@ -88,7 +101,9 @@ int error_set_call(struct error *err, int number, enum error_class class, enum e
 	vsnprintf(scratch, sizeof(scratch), format, arguments);
 	va_end(arguments);
 	description = strerrordesc_np(number);
-	if (description) {
+	if (number == EMFILE) {
+		set_too_many_files(err, class, scratch);
+	} else if (description) {
 		error_set(err, -number, class, "%s: %s", scratch, description);
 	} else {
 		error_set(err, -number, class, "%s: errno %d", scratch, number);

@@ -65,7 +65,8 @@ int error_set(struct error *err, int ret, enum error_class class, const char *fo
 	__attribute__((format(printf, 4, 5)));
 
 /*
- * As error_set, for a failed call: records its name and errno, appends ": strerror". Returns
+ * As error_set, for a failed call: records its name and errno, appends ": strerror" (and for EMFILE
+ * the limit and what raises it). Returns
  * -number.
  */
 int error_set_call(struct error *err, int number, enum error_class class, enum error_stage stage,

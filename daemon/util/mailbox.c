@@ -4,8 +4,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -20,14 +18,15 @@ void mailbox_init(struct mailbox *mailbox, mailbox_wake_fn wake, void *arg)
 	mailbox->fd = -1;
 }
 
-void mailbox_init_fd(struct mailbox *mailbox)
+int mailbox_init_fd(struct mailbox *mailbox, struct error *err)
 {
 	mailbox_init(mailbox, NULL, NULL);
 	mailbox->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (mailbox->fd < 0) {
-		fprintf(stderr, "fatal: eventfd: %s\n", strerrordesc_np(errno));
-		abort();
+		return error_set_call(err, errno, ERROR_RESOURCE, STAGE_RESOURCE, "eventfd",
+				      "a queue between two threads cannot be made");
 	}
+	return 0;
 }
 
 void mailbox_done(struct mailbox *mailbox)

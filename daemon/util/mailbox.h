@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "util/error.h"
 #include "util/list.h"
 
 struct message {
@@ -32,8 +33,11 @@ struct mailbox {
 
 /* Calls wake(arg), outside the lock, after each post; wake may be NULL (a receiver that polls). */
 void mailbox_init(struct mailbox *mailbox, mailbox_wake_fn wake, void *arg);
-/* For sd-event: poll mailbox->fd for EPOLLIN. Fatal if no descriptor can be had. */
-void mailbox_init_fd(struct mailbox *mailbox);
+/*
+ * For sd-event: poll mailbox->fd for EPOLLIN. Without a descriptor it fails, and the mailbox is as
+ * one that mailbox_init made: to be done.
+ */
+int mailbox_init_fd(struct mailbox *mailbox, struct error *err);
 /* Must be empty. */
 void mailbox_done(struct mailbox *mailbox);
 /* Any thread; takes the message. */

@@ -69,9 +69,10 @@ static int open_listed(struct device *device, struct ibv_device *ib, struct erro
 	(void)call_begin("ibv_open_device");
 	device->context = ibv_open_device(ib);
 	if (!device->context) {
-		return error_set_call(err, errno ? errno : EIO, ERROR_DEVICE, STAGE_RESOURCE,
-				      "ibv_open_device", "RDMA device \"%s\" cannot be opened",
-				      device->name);
+		ret = errno ? errno : EIO;
+		return error_set_call(err, ret, ret == EMFILE ? ERROR_RESOURCE : ERROR_DEVICE,
+				      STAGE_RESOURCE, "ibv_open_device",
+				      "RDMA device \"%s\" cannot be opened", device->name);
 	}
 	ret = fcntl(device->context->async_fd, F_GETFL);
 	if (ret < 0 || fcntl(device->context->async_fd, F_SETFL, ret | O_NONBLOCK) < 0) {

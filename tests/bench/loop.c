@@ -283,7 +283,10 @@ int main(int argc, char **argv)
 	ends[1].assignment = ends[0].assignment;
 	ends[1].assignment.role = ROLE_RESPONDER;
 	clock_init();
-	mailbox_init_fd(&reports);
+	if (mailbox_init_fd(&reports, NULL) < 0) {
+		perror("eventfd");
+		return EXIT_FAILURE;
+	}
 	for (int i = 0; i < count; i++) {
 		prepare(&ends[i]);
 	}

@@ -196,7 +196,7 @@ static void threads_wait_until_their_deadline(void **state)
 	sd_event_source *source;
 
 	world_enter(a);
-	mailbox_init_fd(&post.mailbox);
+	assert_int_equal(mailbox_init_fd(&post.mailbox, NULL), 0);
 	assert_true(sd_event_add_io(world_event(a), &source, post.mailbox.fd, EPOLLIN, on_mail,
 				    &post) >= 0);
 	assert_int_equal(thread_start(&post.thread, &(struct thread_options){ "post", -1 },

@@ -355,6 +355,37 @@ static void a_listener_of_both_families_knows_local_clients_by_either(void **sta
 	server_free(second);
 }
 
+static void without_descriptors_a_client_is_told_so_and_the_next_one_is_served(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_text_ struct text answer = TEXT_INIT;
+	int clients[3] = { connect_tcp(fixture), connect_tcp(fixture),
+			   connect_admin(fixture->path) };
+	struct rlimit old;
+	struct rlimit tight;
+	int next = fcntl(0, F_DUPFD_CLOEXEC, 0);
+
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	tight = (struct rlimit){ .rlim_cur = (rlim_t)next, .rlim_max = old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+	for (int i = 0; i < 3; i++) {
+		static const char request[] = "GET /healthz HTTP/1.1\r\n" HOST "\r\n";
+
+		assert_int_equal(ask_bytes(fixture, clients[i], request, strlen(request), &answer),
+				 503);
+		assert_non_null(strstr(answer.data, "no file descriptor left"));
+		assert_non_null(strstr(answer.data, "Content-Type: application/problem+json"));
+		clients[i] = fcntl(0, F_DUPFD_CLOEXEC, 0); /* that the client had */
+		assert_true(clients[i] >= 0);
+	}
+	for (int i = 0; i < 3; i++) {
+		close(clients[i]);
+	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_alive(fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -377,6 +408,7 @@ int main(void)
 		TEST(answers_are_counted_by_route_and_status),
 		TEST(an_inherited_descriptor_that_blocks_is_taken),
 		TEST(a_listener_of_both_families_knows_local_clients_by_either),
+		TEST(without_descriptors_a_client_is_told_so_and_the_next_one_is_served),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,10 +5,13 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 
 #include "util/mailbox.h"
 #include "util/memory.h"
@@ -79,7 +82,7 @@ static void the_descriptor_is_readable_while_there_is_mail(void **state)
 	struct letter letters[2] = { { .number = 1 }, { .number = 2 } };
 	struct mailbox mailbox;
 
-	mailbox_init_fd(&mailbox);
+	assert_int_equal(mailbox_init_fd(&mailbox, NULL), 0);
 	assert_true(fcntl(mailbox.fd, F_GETFD) & FD_CLOEXEC);
 	assert_true(fcntl(mailbox.fd, F_GETFL) & O_NONBLOCK);
 	assert_false(is_readable(mailbox.fd, 0));
@@ -97,12 +100,30 @@ static void the_descriptor_is_readable_while_there_is_mail(void **state)
 	assert_int_equal(mailbox.fd, -1);
 }
 
+static void without_a_descriptor_it_is_an_error_that_names_the_limit_and_the_cure(void **state)
+{
+	struct rlimit old;
+	struct rlimit none;
+	struct mailbox mailbox;
+	struct error err = ERROR_INIT;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = (struct rlimit){ .rlim_cur = 0, .rlim_max = old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(mailbox_init_fd(&mailbox, &err), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(mailbox.fd, -1);
+	assert_int_equal(err.class, ERROR_RESOURCE);
+	assert_non_null(strstr(err.text, "this process may have 0 open, raise that (LimitNOFILE="));
+	mailbox_done(&mailbox);
+}
+
 static void mail_that_comes_while_the_receiver_empties_is_not_missed(void **state)
 {
 	struct letter letters[2] = { { .number = 1 }, { .number = 2 } };
 	struct mailbox mailbox;
 
-	mailbox_init_fd(&mailbox);
+	assert_int_equal(mailbox_init_fd(&mailbox, NULL), 0);
 	mailbox_post(&mailbox, &letters[0].message);
 	assert_non_null(mailbox_get(&mailbox));
 	/* the receiver has not yet seen the NULL that quiets the descriptor */
@@ -141,7 +162,7 @@ static void many_senders_lose_nothing_and_keep_their_order(void **state)
 	struct mailbox mailbox;
 	unsigned received = 0;
 
-	mailbox_init_fd(&mailbox);
+	assert_int_equal(mailbox_init_fd(&mailbox, NULL), 0);
 	for (unsigned i = 0; i < SENDERS; i++) {
 		senders[i] = (struct sender){ .mailbox = &mailbox, .index = i };
 		pthread_create(&threads[i], NULL, send_letters, &senders[i]);
@@ -174,6 +195,8 @@ int main(void)
 		cmocka_unit_test(mail_comes_in_order_and_wakes_each_time),
 		cmocka_unit_test(a_receiver_that_polls_needs_no_wake),
 		cmocka_unit_test(the_descriptor_is_readable_while_there_is_mail),
+		cmocka_unit_test(
+			without_a_descriptor_it_is_an_error_that_names_the_limit_and_the_cure),
 		cmocka_unit_test(mail_that_comes_while_the_receiver_empties_is_not_missed),
 		cmocka_unit_test(many_senders_lose_nothing_and_keep_their_order),
 	};

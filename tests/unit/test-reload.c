@@ -54,7 +54,7 @@ static void world_init(struct world *world)
 	assert_true(fd >= 0);
 	close(fd);
 	assert_true(sd_event_new(&world->event) >= 0);
-	world->reload = reload_new(world->event, "host", on_done, world);
+	assert_int_equal(reload_new(&world->reload, world->event, "host", on_done, world, NULL), 0);
 }
 
 static void world_done(struct world *world)

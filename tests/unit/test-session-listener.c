@@ -148,30 +148,76 @@ static void a_taken_port_is_an_error_with_the_address(void **state)
 	scene_done(&scene);
 }
 
+/* So that no more descriptors can be had. */
+static void take_all_descriptors(struct rlimit *old)
+{
+	struct rlimit tight;
+	int next = fcntl(0, F_DUPFD_CLOEXEC, 0);
+
+	assert_true(next >= 0);
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, old), 0);
+	tight = (struct rlimit){ .rlim_cur = (rlim_t)next, .rlim_max = old->rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+}
+
 static void without_descriptors_the_listener_pauses_and_goes_on(void **state)
 {
+	struct stranger strangers[3];
 	struct rlimit old;
-	struct rlimit tight;
-	struct stranger stranger;
 	struct scene scene;
-	int highest;
 
 	scene_init(&scene, 64);
-	stranger_connect(&stranger, scene.node.port);
-	highest = fcntl(0, F_DUPFD_CLOEXEC, 0);
-	assert_true(highest >= 0);
-	close(highest);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	tight = (struct rlimit){ .rlim_cur = (rlim_t)highest, .rlim_max = old.rlim_max };
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+	stranger_connect(&strangers[0], scene.node.port);
+	run_for(scene.event, 50);
+	assert_int_equal(status_of(&scene).pending, 1);
+	stranger_connect(&strangers[1], scene.node.port);
+	stranger_connect(&strangers[2], scene.node.port);
+	take_all_descriptors(&old);
 	run_for(scene.event, 300);
 	assert_int_equal(status_of(&scene).pauses, 1); /* not a busy loop */
-	assert_int_equal(status_of(&scene).pending, 0);
+	assert_int_equal(status_of(&scene).pending, 2); /* one with the spare */
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	run_for(scene.event, 1000);
 	assert_int_equal(status_of(&scene).pauses, 1);
-	assert_int_equal(status_of(&scene).pending, 1);
-	stranger_done(&stranger);
+	assert_int_equal(status_of(&scene).pending, 3);
+	for (int i = 0; i < 3; i++) {
+		stranger_done(&strangers[i]);
+	}
+	scene_done(&scene);
+}
+
+static void a_peer_for_whom_no_descriptor_is_left_is_told_so(void **state)
+{
+	struct record records[3] = { 0 };
+	struct member clients[3];
+	struct rlimit old;
+	struct scene scene;
+
+	scene_init(&scene, 64);
+	for (int i = 0; i < 3; i++) {
+		member_init(&clients[i], "node-x");
+	}
+	member_connect(&clients[0], scene.event, scene.node.port, &records[0]);
+	run_until(scene.event, &records[0].opened, 1, 5000);
+	member_connect(&clients[1], scene.event, scene.node.port, &records[1]);
+	take_all_descriptors(&old);
+	run_until(scene.event, &records[1].closed, 1, 5000);
+	assert_non_null(strstr(records[1].why.text, "no file descriptor left"));
+	assert_non_null(strstr(records[1].why.text, "LimitNOFILE="));
+	for (int i = 0; i < 500 && status_of(&scene).refused[SESSION_REFUSED_FULL] == 0; i++) {
+		sd_event_run(scene.event, 10000);
+	}
+	assert_int_equal(status_of(&scene).refused[SESSION_REFUSED_FULL], 1);
+	assert_non_null(strstr(status_of(&scene).last_unheard.text, "no file descriptor left"));
+	assert_int_equal(records[0].closed, 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	member_connect(&clients[2], scene.event, scene.node.port, &records[2]);
+	run_until(scene.event, &records[2].opened, 1, 5000);
+	for (int i = 0; i < 3; i++) {
+		record_done(&records[i]);
+		member_done(&clients[i]);
+	}
 	scene_done(&scene);
 }
 
@@ -224,6 +270,7 @@ int main(void)
 		cmocka_unit_test(a_session_that_nobody_takes_is_closed),
 		cmocka_unit_test(a_taken_port_is_an_error_with_the_address),
 		cmocka_unit_test(without_descriptors_the_listener_pauses_and_goes_on),
+		cmocka_unit_test(a_peer_for_whom_no_descriptor_is_left_is_told_so),
 		cmocka_unit_test(a_flood_of_connections_does_not_starve_an_open_session),
 	};
 

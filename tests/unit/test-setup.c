@@ -72,7 +72,7 @@ static int set_up(void **state)
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 	struct error err = ERROR_INIT;
 
-	mailbox_init_fd(&fixture->replies);
+	assert_int_equal(mailbox_init_fd(&fixture->replies, NULL), 0);
 	assert_int_equal(setup_new(&fixture->setup, "a-device-with-a-long-name", 2, &err), 0);
 	*state = fixture;
 	return 0;
@@ -263,7 +263,7 @@ static void stopping_lets_queued_tasks_finish(void **state)
 	struct work works[COUNT];
 	unsigned back = 0;
 
-	mailbox_init_fd(&replies);
+	assert_int_equal(mailbox_init_fd(&replies, NULL), 0);
 	assert_int_equal(setup_new(&setup, "x", 2, &err), 0);
 	for (int i = 0; i < COUNT; i++) {
 		works[i] = (struct work){
@@ -289,7 +289,7 @@ static void a_hung_task_makes_stopping_give_up_at_its_deadline(void **state)
 	struct work hung = { .task = { .run = run_work, .reply = &replies }, .gate = &gate };
 	uint64_t begun_mono_ns = clock_mono_ns();
 
-	mailbox_init_fd(&replies);
+	assert_int_equal(mailbox_init_fd(&replies, NULL), 0);
 	assert_int_equal(setup_new(&setup, "x", 2, &err), 0);
 	setup_submit(setup, &hung.task);
 	assert_int_equal(setup_stop(setup, clock_mono_ns() + 50 * MS), -ETIMEDOUT);

@@ -91,7 +91,7 @@ static void start_workers(struct rig *rig, struct mailbox *reports, struct worke
 {
 	struct error err = ERROR_INIT;
 
-	mailbox_init_fd(reports);
+	assert_int_equal(mailbox_init_fd(reports, NULL), 0);
 	for (int i = 1; i >= 0; i--) {
 		seen[i] = (struct seen){ .is_in_order = true };
 		rig_need(worker_new(&workers[i], i == 0 ? "left" : "right", NULL, reports,
@@ -215,7 +215,7 @@ static void a_worker_that_never_started_ends(void **state)
 	struct error err = ERROR_INIT;
 
 	(void)state;
-	mailbox_init_fd(&reports);
+	assert_int_equal(mailbox_init_fd(&reports, NULL), 0);
 	rig_need(worker_new(&worker, "idle", NULL, &reports, NULL, &err), &err);
 	worker_stop(worker); /* nothing to stop, nothing to report */
 	assert_int_equal(worker_free(worker, clock_mono_ns() + DEADLINE_NS), 0);
@@ -233,7 +233,7 @@ static void a_cpu_that_is_not_there_is_refused(void **state)
 	struct placement placement = { .cpus = &far, .count = 1 };
 
 	(void)state;
-	mailbox_init_fd(&reports);
+	assert_int_equal(mailbox_init_fd(&reports, NULL), 0);
 	assert_true(worker_new(&worker, "far", &placement, &reports, NULL, &err) < 0);
 	assert_null(worker);
 	assert_non_null(strstr(err.text, "1048576"));
