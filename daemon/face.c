@@ -9,6 +9,7 @@
 #include "http/records.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "util/units.h"
 
 static const char *const state_names[] = { "starting", "running", "stopping" };
 
@@ -276,6 +277,24 @@ static void describe_hangs(const struct hang *hangs, size_t count, char *ret, si
 	text_copy(ret, size, count > 0 ? text.data : "no call hangs");
 }
 
+static void describe_ports(struct engine *engine, char *ret, size_t size)
+{
+	const struct inventory *inventory = engine_inventory(engine);
+	const struct error *scan_error = engine_scan_error(engine);
+	uint64_t scanned_mono_ns = engine_scanned_mono_ns(engine);
+	char age[UNITS_SIZE];
+
+	if (scanned_mono_ns == 0) {
+		snprintf(ret, size, "not looked at yet%s%s", error_is_set(scan_error) ? "; " : "",
+			 scan_error->text);
+		return;
+	}
+	snprintf(ret, size, "%zu of %zu ports active, %s ago%s%s", count_active(inventory),
+		 inventory->port_count,
+		 units_format_duration(clock_mono_ns() - scanned_mono_ns, age),
+		 error_is_set(scan_error) ? "; " : "", scan_error->text);
+}
+
 static bool check(json_t *checks, const char *name, bool is_ok, const char *detail)
 {
 	json_array_append_new(checks, records_check(name, is_ok, detail));
@@ -290,7 +309,7 @@ static bool is_ready(void *arg, json_t **ret_checks)
 	size_t hang_count = engine_hangs(parts->engine, hangs, HANGS_MAX);
 	json_t *checks = json_array();
 	const struct error *scan_error = engine_scan_error(parts->engine);
-	char text[sizeof(scan_error->text) + 64];
+	char text[sizeof(scan_error->text) + 128];
 	bool is_good = true;
 
 	is_good &= check(checks, "configuration", true,
@@ -298,8 +317,7 @@ static bool is_ready(void *arg, json_t **ret_checks)
 						  : "in force; the last reload was refused");
 	is_good &=
 		check(checks, "running", parts->state == DAEMON_RUNNING, state_names[parts->state]);
-	snprintf(text, sizeof(text), "%zu of %zu ports active%s%s", count_active(inventory),
-		 inventory->port_count, error_is_set(scan_error) ? "; " : "", scan_error->text);
+	describe_ports(parts->engine, text, sizeof(text));
 	is_good &= check(checks, "devices", count_active(inventory) > 0, text);
 	describe_hangs(hangs, hang_count, text, sizeof(text));
 	is_good &= check(checks, "driver", has_well_port(inventory, hangs, hang_count), text);

@@ -39,6 +39,7 @@ struct discovery {
 	bool wants_scan; /* once more, when the running one is done */
 	bool wants_fresh; /* the next one asks every device */
 	bool has_scanned;
+	uint64_t scanned_mono_ns; /* the end of the last scan that went well; 0: none did */
 	bool is_stopping;
 	struct error scan_error; /* of the last scan; not set: all was well */
 	struct inventory *inventory;
@@ -150,6 +151,9 @@ static void tell_scan(struct discovery *discovery, const struct scan_task *own)
 {
 	discovery->is_scanning = false;
 	discovery->scan_error = own->err;
+	if (own->error == 0) {
+		discovery->scanned_mono_ns = clock_mono_ns();
+	}
 	if (own->error == 0 && !discovery->is_stopping) {
 		discovery->options.scanned(discovery->options.arg);
 	}
@@ -345,6 +349,11 @@ const struct inventory *discovery_inventory(const struct discovery *discovery)
 bool discovery_has_scanned(const struct discovery *discovery)
 {
 	return discovery->has_scanned;
+}
+
+uint64_t discovery_scanned_mono_ns(const struct discovery *discovery)
+{
+	return discovery->scanned_mono_ns;
 }
 
 const struct error *discovery_error(const struct discovery *discovery)

@@ -43,6 +43,8 @@ void discovery_configure(struct discovery *discovery, const struct daemon_settin
 void discovery_refresh(struct discovery *discovery);
 const struct inventory *discovery_inventory(const struct discovery *discovery);
 bool discovery_has_scanned(const struct discovery *discovery);
+/* When the last scan that went well ended; 0: none did. */
+uint64_t discovery_scanned_mono_ns(const struct discovery *discovery);
 /* Of the last scan: why the devices, or one of them, could not be asked; not set when all was well.
  */
 const struct error *discovery_error(const struct discovery *discovery);

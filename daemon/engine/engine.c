@@ -42,6 +42,11 @@ bool engine_has_scanned(const struct engine *engine)
 	return discovery_has_scanned(engine->discovery);
 }
 
+uint64_t engine_scanned_mono_ns(const struct engine *engine)
+{
+	return discovery_scanned_mono_ns(engine->discovery);
+}
+
 const struct error *engine_scan_error(const struct engine *engine)
 {
 	return discovery_error(engine->discovery);

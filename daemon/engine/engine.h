@@ -41,6 +41,8 @@ int engine_new(struct engine **ret, const struct engine_options *options,
 void engine_configure(struct engine *engine, const struct daemon_settings *settings);
 const struct inventory *engine_inventory(const struct engine *engine);
 bool engine_has_scanned(const struct engine *engine);
+/* When its devices were last looked at; 0: not yet. */
+uint64_t engine_scanned_mono_ns(const struct engine *engine);
 /* Of the last scan: why the devices, or one of them, could not be asked; not set when all was well.
  */
 const struct error *engine_scan_error(const struct engine *engine);

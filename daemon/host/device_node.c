@@ -31,6 +31,7 @@ void device_node_look(const char *root, const char *name, struct device_node *re
 		.group_id = status.st_gid,
 		.major = major(status.st_rdev),
 		.minor = minor(status.st_rdev),
+		.changed_real_ns = status.st_ctim.tv_sec * 1000000000ll + status.st_ctim.tv_nsec,
 	};
 }
 

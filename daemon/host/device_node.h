@@ -19,6 +19,7 @@ struct device_node {
 	gid_t group_id;
 	uint32_t major;
 	uint32_t minor;
+	int64_t changed_real_ns; /* its owner, mode or access list (ctime) */
 	bool was_tried;
 	int open_error; /* of open(2) for reading and writing, -errno; 0: this process may */
 };

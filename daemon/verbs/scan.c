@@ -5,10 +5,13 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "host/device_node.h"
 #include "host/sysfs.h"
 #include "model/hang.h"
 #include "util/clock.h"
 #include "util/memory.h"
+#include "util/random.h"
+#include "util/spare.h"
 #include "util/text.h"
 #include "verbs/call.h"
 #include "verbs/device.h"
@@ -16,10 +19,13 @@
 
 #define FRESH_EVERY_NS 60000000000ull
 #define MAX_DEVICES 64
+#define SCAN_DESCRIPTORS 8 /* that listing and asking one device may need at once */
 
 /* One device as it was when last opened. */
 struct known_device {
 	char name[LIMIT_NAME];
+	char node[LIMIT_NAME]; /* its file below /dev/infiniband */
+	bool had_node; /* it was there once: nobody is about to make it */
 	uint64_t signature; /* 0: cannot be compared */
 	uint64_t asked_mono_ns;
 	bool is_listed; /* in this scan */
@@ -99,22 +105,51 @@ static bool is_left(const struct scan *scan, const char *name)
 	return false;
 }
 
+/* Whether this process may use the device shows in its node, of which sysfs knows nothing. */
+static uint64_t add_node(uint64_t signature, const struct device_node *node)
+{
+	const uint64_t facts[] = { (uint64_t)node->mode, node->user_id,
+				   node->group_id,	 node->major,
+				   node->minor,		 (uint64_t)node->changed_real_ns };
+
+	for (size_t i = 0; signature != 0 && i < sizeof(facts) / sizeof(facts[0]); i++) {
+		signature = prng_hash("node", signature + facts[i]);
+	}
+	return signature;
+}
+
+/* libibverbs would wait 5 s for udev to make it. */
+static int tell_missing_node(struct known_device *known, struct error *err)
+{
+	known->port_count = 0;
+	return error_set_call(err, ENOENT, ERROR_RESOURCE, STAGE_RESOURCE, "open",
+			      "RDMA device \"%s\": its node /dev/infiniband/%s was removed; "
+			      "`udevadm trigger --subsystem-match=infiniband_verbs` makes it again",
+			      known->name, known->node);
+}
+
 static void refresh(struct scan *scan, struct known_device *known, bool is_fresh, struct error *err)
 {
-	uint64_t signature;
 	uint64_t now_mono_ns = clock_mono_ns();
+	struct device_node node;
+	uint64_t signature;
+	int ret;
 
 	if (is_left(scan, known->name)) {
 		return;
 	}
-	signature = sysfs_signature(scan->sys_root, known->name);
+	device_node_look(scan->sys_root, known->node, &node);
+	signature = add_node(sysfs_signature(scan->sys_root, known->name), &node);
 	if (!is_fresh && signature != 0 && signature == known->signature &&
 	    now_mono_ns - known->asked_mono_ns < FRESH_EVERY_NS) {
 		return;
 	}
 	atomic_store(&scan->asks_about, known->name);
+	ret = known->had_node && node.error == -ENOENT ? tell_missing_node(known, err)
+						       : ask_device(scan, known, err);
 	/* One that failed is asked again next time. */
-	known->signature = ask_device(scan, known, err) == 0 ? signature : 0;
+	known->signature = ret == 0 ? signature : 0;
+	known->had_node |= node.error == 0;
 	known->asked_mono_ns = now_mono_ns;
 	atomic_store(&scan->asks_about, NULL);
 }
@@ -149,11 +184,19 @@ static struct known_device *find_known(struct scan *scan, const char *name)
 static int list_devices(struct scan *scan, const struct daemon_settings *settings,
 			struct error *err)
 {
-	int count = 0;
-	uint64_t started_mono_ns = call_begin("ibv_get_device_list");
-	struct ibv_device **list = ibv_get_device_list(&count);
+	uint64_t started_mono_ns;
+	struct ibv_device **list;
 	size_t kept = 0;
+	int count = 0;
+	/* Without descriptors libibverbs and sysfs would show fewer devices than there are. */
+	int ret = spare_check(SCAN_DESCRIPTORS, "the RDMA devices of this host cannot be listed",
+			      err);
 
+	if (ret < 0) {
+		return ret;
+	}
+	started_mono_ns = call_begin("ibv_get_device_list");
+	list = ibv_get_device_list(&count);
 	if (!list) {
 		return error_set_call(err, errno, ERROR_DEVICE, STAGE_DISCOVER,
 				      "ibv_get_device_list",
@@ -181,6 +224,7 @@ static int list_devices(struct scan *scan, const struct daemon_settings *setting
 			text_copy(known->name, sizeof(known->name), name);
 		}
 		if (known) {
+			text_copy(known->node, sizeof(known->node), list[i]->dev_name);
 			known->is_listed = true;
 		}
 	}

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "fake/fabric.h"
 #include "fake/fake-clock.h"
@@ -222,6 +223,58 @@ static void a_device_whose_facts_stay_the_same_is_not_opened_again(void **state)
 	assert_true(opens_left(fixture, false));
 }
 
+static void a_device_whose_node_changes_is_asked_again(void **state)
+{
+	struct fixture *fixture = *state;
+	char node[128];
+
+	tree_add_roce(&fixture->tree, "left", "eth0", "0000:0000:0000:0000:0000:ffff:0a00:0001");
+	tree_write(&fixture->tree, "/dev/infiniband/uverbs1", "");
+	snprintf(node, sizeof(node), "%s/dev/infiniband/uverbs1", fixture->tree.root);
+	run(fixture, false);
+	assert_false(opens_left(fixture, false));
+	assert_int_equal(chmod(node, 0), 0);
+	assert_true(opens_left(fixture, false));
+	assert_false(opens_left(fixture, false));
+}
+
+static void a_node_that_was_removed_is_told_without_waiting_for_it(void **state)
+{
+	struct fixture *fixture = *state;
+
+	tree_add_roce(&fixture->tree, "left", "eth0", "0000:0000:0000:0000:0000:ffff:0a00:0001");
+	tree_write(&fixture->tree, "/dev/infiniband/uverbs1", "");
+	run(fixture, false);
+	assert_int_equal(fixture->inventory.port_count, 2);
+	tree_remove(&fixture->tree, "/dev/infiniband/uverbs1");
+	run(fixture, false);
+	assert_int_equal(fixture->inventory.port_count, 1);
+	assert_non_null(strstr(fixture->err.text, "/dev/infiniband/uverbs1 was removed"));
+	assert_true(scan_is_present(fixture->scan, "left"));
+	tree_write(&fixture->tree, "/dev/infiniband/uverbs1", "");
+	run(fixture, false);
+	assert_false(error_is_set(&fixture->err));
+	assert_int_equal(fixture->inventory.port_count, 2);
+}
+
+static void without_descriptors_nothing_is_told_to_be_gone(void **state)
+{
+	struct fixture *fixture = *state;
+	struct rlimit old;
+	struct rlimit none;
+
+	run(fixture, false);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = (struct rlimit){ .rlim_cur = 0, .rlim_max = old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(scan_run(fixture->scan, &fixture->settings, true, &fixture->inventory,
+				  &fixture->err),
+			 -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_non_null(strstr(fixture->err.text, "LimitNOFILE="));
+	assert_true(scan_is_present(fixture->scan, "left"));
+}
+
 static void a_device_without_sysfs_is_always_asked(void **state)
 {
 	struct fixture *fixture = *state;
@@ -283,6 +336,9 @@ int main(void)
 		TEST(a_device_that_does_not_open_is_named_and_the_others_are_told),
 		TEST(devices_that_come_and_go_are_noticed),
 		TEST(a_device_whose_facts_stay_the_same_is_not_opened_again),
+		TEST(a_device_whose_node_changes_is_asked_again),
+		TEST(a_node_that_was_removed_is_told_without_waiting_for_it),
+		TEST(without_descriptors_nothing_is_told_to_be_gone),
 		TEST(a_device_without_sysfs_is_always_asked),
 		TEST(facts_of_sysfs_complete_those_of_verbs),
 		TEST(two_scans_of_the_same_tell_the_same_bytes),
