@@ -90,6 +90,7 @@ struct job {
 	bool is_counting; /* a setup task that reads counters is out */
 	uint64_t counters_lifespan_ns;
 	struct counters counters_before;
+	uint64_t counters_identity; /* of the device that they were read from */
 	struct totals totals; /* while COUNTING */
 	bool was_running; /* at the last look of the watchdog */
 	uint64_t seen_progress;
@@ -109,7 +110,7 @@ uint64_t job_call_ns(const struct job *job, uint64_t now_mono_ns, const char **r
 /*
  * job_device.c: the device is gone; running traffic ends with that failure, and what waits fails.
  */
-void job_device_lost(struct job *job, const struct context *context, const struct error *err);
+void job_device_lost(struct job *job, const struct context *context, const struct error *lost);
 /*
  * The device is sick: what is being set up fails at once, with its task still out; traffic goes on.
  */

@@ -16,8 +16,17 @@ static void note_removal(struct job *job)
 	}
 }
 
-void job_device_lost(struct job *job, const struct context *context, const struct error *err)
+void job_device_lost(struct job *job, const struct context *context, const struct error *lost)
 {
+	struct error own = *lost;
+	const struct error *err = &own;
+
+	/* In the stage in which it stopped us, whatever it means for others. */
+	if (job->state == JOB_PREPARING || job->state == JOB_PREPARED) {
+		own.stage = STAGE_RESOURCE;
+	} else if (job->state == JOB_CONNECTING || job->state == JOB_CONNECTED) {
+		own.stage = STAGE_CONNECT;
+	}
 	if (job->context != context || !job->device) {
 		return;
 	}

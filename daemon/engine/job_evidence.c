@@ -23,6 +23,7 @@ struct evidence_task {
 	struct task task;
 	struct job *job;
 	struct counters after;
+	uint64_t identity; /* of the device that they were read from */
 	struct port_after port;
 };
 
@@ -47,6 +48,7 @@ void job_evidence_before(struct job *job)
 
 	job->counters_lifespan_ns =
 		counters_lifespan_ns(job->pool->sys_root, local->device, local->port_num);
+	job->counters_identity = sysfs_identity(job->pool->sys_root, local->device);
 	read_port(job, &job->counters_before);
 	step_add(&job->steps, "read_counters", clock_mono_ns() - started_mono_ns, 0);
 }
@@ -98,8 +100,22 @@ static void run_after(struct setup_task *setup)
 {
 	struct evidence_task *own = (struct evidence_task *)setup;
 
+	own->identity = sysfs_identity(own->job->pool->sys_root,
+				       assignment_local(&own->job->assignment)->device);
 	read_port(own->job, &own->after);
 	look_at_port(own->job, &own->port);
+}
+
+/* A device that went and came back began to count anew: two moments of two devices tell no growth.
+ */
+static void take_counters(struct job *job, const struct evidence_task *own)
+{
+	job->totals.has_counters = true;
+	if (own->identity == job->counters_identity) {
+		counter_growth(&job->counters_before, &own->after, &job->totals.counters);
+	} else {
+		counter_unknown_growth(&job->counters_before, &job->totals.counters);
+	}
 }
 
 static void done_after(struct task *task)
@@ -118,8 +134,7 @@ static void done_after(struct task *task)
 		if (own->port.is_known && !own->port.is_present) {
 			context_vanished(job->context);
 		}
-		job->totals.has_counters = true;
-		counter_growth(&job->counters_before, &own->after, &job->totals.counters);
+		take_counters(job, own);
 		deliver(job);
 	}
 	free(own);

@@ -363,6 +363,16 @@ uint64_t sysfs_signature(const char *root, const char *device)
 	return hash ? hash : 1;
 }
 
+uint64_t sysfs_identity(const char *root, const char *device)
+{
+	char path[PATH_MAX];
+	struct stat status;
+
+	return device_path(root, device, path, sizeof(path)) && stat(path, &status) == 0
+		       ? (uint64_t)status.st_ino
+		       : 0;
+}
+
 uint64_t sysfs_vlan(const char *netdev)
 {
 	struct vlan_ioctl_args args = { .cmd = GET_VLAN_VID_CMD };

@@ -36,5 +36,7 @@ void sysfs_boot_id(const char *root, char *ret);
  * it would say. 0 when the device is not in sysfs.
  */
 uint64_t sysfs_signature(const char *root, const char *device);
+/* One that went and came back, under its name, is another. 0: not there. */
+uint64_t sysfs_identity(const char *root, const char *device);
 /* The VLAN id of a network device, 0 = none or unknown. Asks the kernel; needs no privilege. */
 uint64_t sysfs_vlan(const char *netdev);

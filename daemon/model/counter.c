@@ -64,6 +64,17 @@ void counter_growth(const struct counters *before, const struct counters *after,
 	*ret = growth;
 }
 
+void counter_unknown_growth(const struct counters *before, struct counters *ret)
+{
+	for (size_t i = 0; i < COUNTER_COUNT; i++) {
+		bool is_there = before->values[i].state != COUNTER_ABSENT;
+
+		ret->values[i] = (struct counter_value){
+			.state = is_there ? COUNTER_RESET : COUNTER_ABSENT,
+		};
+	}
+}
+
 bool counter_grew(const struct counters *growth, enum counter counter)
 {
 	return growth->values[counter].state == COUNTER_READ && growth->values[counter].value > 0;

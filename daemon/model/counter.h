@@ -45,7 +45,7 @@ enum counter_state {
 	COUNTER_READ,
 	COUNTER_UNREADABLE, /* it is there, and refused to be read, or holds no number */
 	COUNTER_SATURATED, /* at its largest value, where it stays: the growth is not known */
-	COUNTER_RESET, /* of a growth: it shrank, someone set it back; the growth is not known */
+	COUNTER_RESET, /* of a growth: someone set it back, or its device was replaced; not known */
 };
 extern const char *const counter_state_names[];
 
@@ -63,6 +63,9 @@ struct counters {
  * any thread. */
 void counter_growth(const struct counters *before, const struct counters *after,
 		    struct counters *ret);
+
+/* The growth of a device that was replaced meanwhile: of all that was there, COUNTER_RESET. */
+void counter_unknown_growth(const struct counters *before, struct counters *ret);
 
 /* Whether this growth is known and above zero. */
 bool counter_grew(const struct counters *growth, enum counter counter);

@@ -256,6 +256,28 @@ static void a_device_lost_without_a_word_is_missed_when_its_port_is_looked_at(vo
 	engines_release(engines);
 }
 
+static void a_device_that_went_and_came_back_has_no_growth(void **state)
+{
+	struct engines *engines = *state;
+	const struct counters *counters = &engines->initiator.totals.counters;
+
+	tree_write(&engines->tree, HW "sent_pkts", "100\n");
+	tree_write(&engines->tree, HW "out_of_seq_request", "7\n");
+	start_long(engines);
+	/* Kept, so that its inode is not that of the next one. */
+	tree_move(&engines->tree, "/sys/class/infiniband/left", "/sys/class/infiniband.old");
+	tree_write(&engines->tree, HW "sent_pkts", "150\n");
+	tree_write(&engines->tree, HW "out_of_seq_request", "9\n");
+	stop(engines, &engines->initiator);
+	stop(engines, &engines->responder);
+	assert_true(engines->initiator.totals.has_counters);
+	assert_int_equal(counters->values[COUNTER_SENT_PACKETS].state, COUNTER_RESET);
+	assert_int_equal(counters->values[COUNTER_OUT_OF_SEQUENCE].state, COUNTER_RESET);
+	assert_int_equal(counters->values[COUNTER_OUT_OF_SEQUENCE].value, 0);
+	assert_int_equal(counters->values[COUNTER_ICRC_ERRORS].state, COUNTER_ABSENT);
+	engines_release(engines);
+}
+
 static void a_port_that_is_down_when_queue_pairs_connect_is_named(void **state)
 {
 	struct engines *engines = *state;
@@ -288,6 +310,7 @@ int main(void)
 		TEST(events_before_the_start_are_told_as_such),
 		TEST(more_events_than_there_is_room_for_are_counted),
 		TEST(a_device_lost_without_a_word_is_missed_when_its_port_is_looked_at),
+		TEST(a_device_that_went_and_came_back_has_no_growth),
 		TEST(a_port_that_is_down_when_queue_pairs_connect_is_named),
 	};
 

@@ -258,6 +258,9 @@ static void a_device_lost_without_a_word_is_noticed_by_the_scan(void **state)
 	fabric_lose_device(engines->fabric, "left");
 	engines_wait(engines, &engines->initiator.is_failed);
 	engines_assert_says(&engines->initiator.failure.error, "\"left\" was removed");
+	/* Before any traffic: its moment is 0, and its stage says so. */
+	assert_int_equal(engines->initiator.failure.at_ns, 0);
+	assert_int_equal(engines->initiator.failure.error.stage, STAGE_RESOURCE);
 	assert_false(engines->responder.is_failed);
 	engines_release(engines);
 }

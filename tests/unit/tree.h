@@ -96,6 +96,18 @@ static inline void tree_remove(const struct tree *tree, const char *path)
 	nftw(whole, tree_remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+static inline void tree_move(const struct tree *tree, const char *from, const char *to)
+{
+	char whole_from[512];
+	char whole_to[512];
+
+	snprintf(whole_from, sizeof(whole_from), "%s%s", tree->root, from);
+	snprintf(whole_to, sizeof(whole_to), "%s%s", tree->root, to);
+	if (rename(whole_from, whole_to) != 0) {
+		abort();
+	}
+}
+
 static inline void tree_done(struct tree *tree)
 {
 	tree_remove(tree, "");
