@@ -136,6 +136,10 @@ void job_device_failed(struct job *job, const struct context *context,
 		error_set(&err, -EIO, ERROR_DEVICE, "qp 0x%llx of %s failed (%s)",
 			  (unsigned long long)qp_num, context_name(context), notice->name);
 	}
+	/* Rules go by numbers: what the device refused, or that it failed itself. */
+	error_number(&err, notice->event == PORT_EVENT_QP_ACCESS_ERR ? EACCES
+			   : notice->event == PORT_EVENT_QP_REQ_ERR  ? EPROTO
+								     : EIO);
 	err.stage = STAGE_RUN;
 	text_copy(err.call, sizeof(err.call), "ibv_get_async_event");
 	job_set_failure(job, &err);

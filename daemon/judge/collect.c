@@ -73,6 +73,12 @@ static bool is_device_loss(const struct failure *failure)
 	       failure->error.stage == STAGE_RUN;
 }
 
+/* A queue pair of that end failed, as its device told by an event. */
+static bool is_queue_event(const struct failure *failure)
+{
+	return failure->error.class == ERROR_DEVICE && is_call(failure, "ibv_get_async_event");
+}
+
 /* The other end did not answer. */
 static bool is_silence(const struct failure *failure)
 {
@@ -156,6 +162,12 @@ static bool explains(const struct candidates *candidates, size_t a, size_t b)
 	}
 	if (is_local_status(cause) && candidates->is_responder[a] && is_remote_status(effect) &&
 	    !candidates->is_responder[b]) {
+		return cause->at_ns <= effect->at_ns + SKEW_NS;
+	}
+	/* The device that refuses a request tells of its queue pair; the one that asked learns why.
+	 */
+	if (is_remote_status(cause) && !candidates->is_responder[a] && is_queue_event(effect) &&
+	    candidates->is_responder[b]) {
 		return cause->at_ns <= effect->at_ns + SKEW_NS;
 	}
 	/* An end is told to stop after the other one reported; clocks apart may turn that round. */

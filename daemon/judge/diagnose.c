@@ -248,6 +248,19 @@ static bool find_remote_access(const struct view *view)
 	return true;
 }
 
+/* The device at the end of a request tells it by an event; the other end was not heard. */
+static bool find_refused_request(const struct view *view)
+{
+	if (!is_call(view, "ibv_get_async_event") ||
+	    (!is_errno(view, EACCES) && !is_errno(view, EPROTO))) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_REMOTE_ACCESS, CONFIDENCE_LIKELY, view->evidence,
+		    "a request was refused: %s, seen by %s", view->failure->error.text,
+		    node_of(view));
+	return true;
+}
+
 static bool find_completion(const struct view *view)
 {
 	if (view->failure->error.kind != ERROR_KIND_WC_STATUS) {
@@ -326,6 +339,7 @@ static bool (*const error_rules[])(const struct view *view) = {
 	find_lost_path,
 	find_receiver,
 	find_remote_access,
+	find_refused_request,
 	find_completion,
 	find_no_permission,
 	find_resource,

@@ -128,7 +128,8 @@ static void overrun(struct fake_cq *cq)
 
 void cq_push(struct fake_cq *cq, const struct cqe *cqe, bool is_solicited)
 {
-	if (cq->is_overrun || cq->tail - cq->head == (uint64_t)cq->ib.cqe) {
+	if (cq->is_overrun || cq->tail - cq->head == (uint64_t)cq->ib.cqe ||
+	    cq->object.context->device->has_defect[FABRIC_FULL_QUEUES]) {
 		overrun(cq);
 		return;
 	}

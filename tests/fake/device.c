@@ -171,6 +171,14 @@ void fabric_set_port(struct fabric *fabric, const char *name, bool is_up)
 	nic_unlock(fabric);
 }
 
+void fabric_set_defect(struct fabric *fabric, const char *name, enum fabric_defect defect,
+		       bool is_on)
+{
+	nic_lock(fabric);
+	need_device(fabric, name)->has_defect[defect] = is_on;
+	nic_unlock(fabric);
+}
+
 void fabric_set_mtu(struct fabric *fabric, const char *name, enum ibv_mtu mtu)
 {
 	nic_lock(fabric);

@@ -91,6 +91,15 @@ enum fabric_verb {
 	FABRIC_VERBS,
 };
 
+/* What a device may have wrong with it, of its own. */
+enum fabric_defect {
+	FABRIC_FORGETS_KEYS, /* refuses every remote access */
+	FABRIC_SHORT_RECEIVES, /* takes every receive for one byte shorter than the message */
+	FABRIC_FULL_QUEUES, /* its completion queues overrun at the next completion */
+	FABRIC_ROCE_V1, /* all its GIDs say so; nothing is raised */
+	FABRIC_DEFECTS,
+};
+
 /* What happens to the next calls of one verb. */
 struct fabric_verb_fault {
 	int error; /* positive errno it fails with; 0: it succeeds, late */
@@ -142,6 +151,8 @@ void fabric_remove_device(struct fabric *fabric, const char *name);
 void fabric_lose_device(struct fabric *fabric, const char *name);
 /* Raises PORT_ERR or PORT_ACTIVE on a change. */
 void fabric_set_port(struct fabric *fabric, const char *name, bool is_up);
+void fabric_set_defect(struct fabric *fabric, const char *name, enum fabric_defect defect,
+		       bool is_on);
 /* What it allows from now on, active and maximum; nothing tells of it, as on soft-RoCE. */
 void fabric_set_mtu(struct fabric *fabric, const char *name, enum ibv_mtu mtu);
 /* Takes effect at once, GID_CHANGE is raised. */

@@ -90,6 +90,7 @@ struct fabric_device {
 	uint64_t rx_free_ns;
 	bool has_port_event;
 
+	bool has_defect[FABRIC_DEFECTS];
 	struct fabric_verb_fault faults[FABRIC_VERBS];
 	bool has_fault[FABRIC_VERBS];
 	unsigned fault_version[FABRIC_VERBS]; /* changes when it is set or cleared */

@@ -203,8 +203,10 @@ struct fake_mr *mr_check(struct fabric_device *device, const struct ibv_pd *pd, 
 			 uint64_t addr, uint64_t length, unsigned access)
 {
 	struct table_node *node = table_find(&device->mrs, key);
+	bool is_remote = access & (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
+				   IBV_ACCESS_REMOTE_ATOMIC);
 
-	if (node == NULL) {
+	if (node == NULL || (is_remote && device->has_defect[FABRIC_FORGETS_KEYS])) {
 		return NULL;
 	}
 	struct fake_mr *mr = list_entry(node, struct fake_mr, node);

@@ -220,7 +220,7 @@ static bool may_send(struct fake_qp *qp, const struct send_wqe *wqe)
 		not_ready(qp);
 		return false;
 	}
-	if (qp_recv_length(qp) < wqe->length) {
+	if (qp_recv_length(qp) < wqe->length || qp->device->has_defect[FABRIC_SHORT_RECEIVES]) {
 		refuse(qp, NAK_INVALID_REQUEST, IBV_WC_LOC_LEN_ERR);
 		return false;
 	}

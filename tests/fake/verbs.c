@@ -265,6 +265,8 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t g
 	}
 	bool is_there = gid_index == 0 || (gid_index == 1 && device->has_address);
 	whole.gid = device->gids[gid_index < NIC_GIDS ? gid_index : 0];
+	whole.gid_type = device->has_defect[FABRIC_ROCE_V1] ? IBV_GID_TYPE_ROCE_V1
+							    : IBV_GID_TYPE_ROCE_V2;
 	verb_leave(device);
 	if (port_num != NIC_PORT || flags != 0 || gid_index >= NIC_GIDS) {
 		return EINVAL;
@@ -274,7 +276,6 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t g
 	}
 	whole.gid_index = gid_index;
 	whole.port_num = port_num;
-	whole.gid_type = IBV_GID_TYPE_ROCE_V2;
 	whole.ndev_ifindex = device->index + 1;
 	memset(entry, 0, entry_size);
 	memcpy(entry, &whole, entry_size < sizeof(whole) ? entry_size : sizeof(whole));

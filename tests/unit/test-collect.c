@@ -105,6 +105,17 @@ static void a_lone_flush_is_still_told(void **state)
 	EXPECT_CAUSE(status_of(FLUSH, S), ((struct failure)FAILURE_INIT), false);
 }
 
+static void a_refused_request_is_told_by_the_end_that_learnt_why(void **state)
+{
+	struct failure event = failure_of(ERROR_DEVICE, STAGE_RUN, "ibv_get_async_event", 2 * S);
+
+	EXPECT_CAUSE(status_of(REM_ACCESS, 2 * S + S / 1000), event, false);
+	EXPECT_CAUSE(status_of(REM_ACCESS, 2 * S - S / 1000), event, false);
+	/* Not what it is no answer to, nor what was long over. */
+	EXPECT_CAUSE(status_of(RETRY_EXC, 2 * S + S / 1000), event, true);
+	EXPECT_CAUSE(status_of(REM_ACCESS, 3 * S), event, true);
+}
+
 static void a_session_lost_within_two_seconds_explains_silence(void **state)
 {
 	EXPECT_CAUSE(status_of(RETRY_EXC, 3 * S), session_of(5 * S), true);
@@ -253,6 +264,7 @@ int main(void)
 		cmocka_unit_test(an_error_of_the_set_up_precedes_any_traffic),
 		cmocka_unit_test(flushed_completions_are_never_first),
 		cmocka_unit_test(a_lone_flush_is_still_told),
+		cmocka_unit_test(a_refused_request_is_told_by_the_end_that_learnt_why),
 		cmocka_unit_test(a_session_lost_within_two_seconds_explains_silence),
 		cmocka_unit_test(a_session_lost_by_silence_was_lost_six_seconds_before),
 		cmocka_unit_test(a_responder_that_died_at_an_unknown_time_is_the_cause),

@@ -136,6 +136,30 @@ static void every_kind_of_error_has_its_finding(void **state)
 	}
 }
 
+static void an_event_of_a_queue_pair_tells_what_was_refused(void **state)
+{
+	static const struct {
+		int number;
+		enum finding_code code;
+		enum confidence confidence;
+	} rows[] = {
+		{ EACCES, FINDING_REMOTE_ACCESS, CONFIDENCE_LIKELY },
+		{ EPROTO, FINDING_REMOTE_ACCESS, CONFIDENCE_LIKELY },
+		{ EIO, FINDING_COMPLETION_ERROR, CONFIDENCE_POSSIBLE },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct measurement *m = new_measurement();
+
+		set_failure(&m->first_error, ERROR_DEVICE, STAGE_RUN, "ibv_get_async_event",
+			    ERROR_KIND_ERRNO, rows[i].number);
+		diagnose_measurement(m);
+		assert_int_equal(m->findings.items[0].code, rows[i].code);
+		assert_int_equal(m->findings.items[0].confidence, rows[i].confidence);
+		free(m);
+	}
+}
+
 static void text_never_decides(void **state)
 {
 	struct measurement *m = new_measurement();
@@ -360,6 +384,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_of_error_has_its_finding),
+		cmocka_unit_test(an_event_of_a_queue_pair_tells_what_was_refused),
 		cmocka_unit_test(text_never_decides),
 		cmocka_unit_test(an_invalid_hello_is_not_another_version),
 		cmocka_unit_test(who_cannot_be_reached_is_told_with_the_address_that_was_tried),
