@@ -72,12 +72,19 @@ static void describe_host(const struct discovery *discovery, struct inventory *i
 		  discovery->settings.node_name[0] ? discovery->settings.node_name : name.nodename);
 }
 
+/* What could not be asked, beside what could: others are told why a device is missing. */
+static void note_problem(struct inventory *inventory, const struct error *err)
+{
+	text_copy(inventory->problem, sizeof(inventory->problem), err->text);
+	inventory->problem_errno = err->kind == ERROR_KIND_ERRNO ? (uint64_t)err->number : 0;
+}
+
 static bool is_same(const struct discovery *discovery, const struct inventory *ports)
 {
 	const struct inventory *old = discovery->inventory;
 	const char *node_name = discovery->settings.node_name;
 
-	return old->port_count == ports->port_count &&
+	return old->port_count == ports->port_count && strcmp(old->problem, ports->problem) == 0 &&
 	       memcmp(old->ports, ports->ports, old->port_count * sizeof(old->ports[0])) == 0 &&
 	       (!node_name[0] || strcmp(old->node, node_name) == 0);
 }
@@ -96,6 +103,9 @@ static void update(struct discovery *discovery, const struct inventory *ports)
 	discovery->inventory->port_count = ports->port_count;
 	memcpy(discovery->inventory->ports, ports->ports,
 	       ports->port_count * sizeof(ports->ports[0]));
+	text_copy(discovery->inventory->problem, sizeof(discovery->inventory->problem),
+		  ports->problem);
+	discovery->inventory->problem_errno = ports->problem_errno;
 	describe_host(discovery, discovery->inventory);
 	free(old);
 	discovery->options.changed(discovery->options.arg, discovery->inventory);
@@ -154,6 +164,7 @@ static void tell_scan(struct discovery *discovery, const struct scan_task *own)
 	if (own->error == 0) {
 		discovery->scanned_mono_ns = clock_mono_ns();
 	}
+	note_problem(own->inventory, &own->err);
 	if (own->error == 0 && !discovery->is_stopping) {
 		discovery->options.scanned(discovery->options.arg);
 	}

@@ -69,6 +69,8 @@ struct inventory {
 	char version[32]; /* of rdmatestd */
 	char kernel[LIMIT_NAME];
 	char clock[16]; /* "tsc", "monotonic" */
+	char problem[LIMIT_TEXT]; /* why a device, or the list of them, could not be asked; or "" */
+	uint64_t problem_errno; /* of the call that failed; 0: none did */
 	size_t port_count;
 	struct port ports[LIMIT_PORTS];
 };

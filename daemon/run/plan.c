@@ -153,6 +153,22 @@ static void add_unreachable(struct plan *plan, const struct plan_node *node)
 	}
 }
 
+/* It has devices, and cannot use them: for want of a permission, or for another reason that it
+ * tells. */
+static void refuse_unusable(struct plan_pair *pair, const struct plan_node *node,
+			    const char *device)
+{
+	bool is_refused = node->problem_errno == EACCES || node->problem_errno == EPERM;
+
+	plan_pair_refuse(pair, is_refused ? ERROR_RESOURCE : ERROR_DEVICE, STAGE_DISCOVER,
+			 is_refused ? "ibv_open_device" : "device", node->name, device,
+			 "node \"%s\" has no RDMA port that it may use: %s", node->name,
+			 node->problem);
+	if (is_refused) {
+		error_number(&pair->failure.error, (int)node->problem_errno);
+	}
+}
+
 static void add_portless(struct plan *plan, const struct plan_node *from,
 			 const struct plan_node *to)
 {
@@ -166,6 +182,10 @@ static void add_portless(struct plan *plan, const struct plan_node *from,
 
 		for (size_t j = 0; j < nodes[i]->port_count; j++) {
 			has = has || port_is_wished(scenario, &nodes[i]->ports[j]);
+		}
+		if (!has && nodes[i]->problem != NULL && nodes[i]->problem[0] != '\0') {
+			refuse_unusable(pair, nodes[i], qp->device);
+			return;
 		}
 		if (!has) {
 			plan_pair_refuse(

@@ -26,6 +26,8 @@ struct plan_node {
 	bool is_known; /* it told its ports; false: never heard of, or away */
 	size_t port_count;
 	const struct port *ports;
+	const char *problem; /* inventory.problem; NULL or "": none */
+	uint64_t problem_errno;
 	const struct error *unreachable; /* why it is not known; may be NULL */
 };
 

@@ -13,6 +13,7 @@ struct entry {
 	struct labels labels;
 	struct port *ports;
 	struct error unreachable;
+	char problem[LIMIT_TEXT];
 };
 
 struct roster {
@@ -32,6 +33,9 @@ static void copy_ports(struct entry *entry, struct plan_node *node,
 		return;
 	}
 	node->is_known = true;
+	text_copy(entry->problem, sizeof(entry->problem), inventory->problem);
+	node->problem = entry->problem;
+	node->problem_errno = inventory->problem_errno;
 	node->port_count = inventory->port_count;
 	entry->ports = memory_new_array(inventory->port_count + 1, sizeof(*entry->ports));
 	memcpy(entry->ports, inventory->ports, inventory->port_count * sizeof(*entry->ports));

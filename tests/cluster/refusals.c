@@ -134,6 +134,7 @@ static void devices_that_cannot_be_asked_are_told_until_they_can(void **state)
 	struct fabric_verb_fault refused = { .error = EACCES };
 	struct log_capture capture;
 	_cleanup_free_ char *error = NULL;
+	const struct run *run;
 	const char *told;
 	char line[512];
 
@@ -152,14 +153,24 @@ static void devices_that_cannot_be_asked_are_told_until_they_can(void **state)
 	status_line_write(daemon_parts(cluster_daemon(cluster, 0)), line, sizeof(line));
 	assert_non_null(strstr(line, error));
 
+	/* Who plans with it says the same: it is there, and may not be used. */
+	cluster_start(cluster, 1);
+	cluster_wait_peer(cluster, 0, PEER_UP);
+	world_run(cluster_world(cluster), 3 * SECOND_NS);
+	for (size_t i = 0; i < 2; i++) {
+		run = cluster_wait_run(cluster, i, cluster_run(cluster, i, "short"));
+		cluster_expect(run, VERDICT_ERROR, ERROR_RESOURCE, STAGE_DISCOVER,
+			       "ibv_open_device", "RDT-0136");
+		assert_string_equal(run->measurements[0]->first_error.node, "node01");
+		assert_non_null(strstr(run->measurements[0]->first_error.error.text,
+				       cluster_device(cluster, 0)));
+	}
+
 	fabric_set_verb(fabric, cluster_device(cluster, 0), FABRIC_OPEN_DEVICE, NULL);
 	world_run(cluster_world(cluster), 5 * SECOND_NS);
 	assert_null(ports_error(cluster));
 	status_line_write(daemon_parts(cluster_daemon(cluster, 0)), line, sizeof(line));
 	assert_null(strstr(line, "; devices: "));
-	cluster_start(cluster, 1);
-	cluster_wait_peer(cluster, 0, PEER_UP);
-	world_run(cluster_world(cluster), 3 * SECOND_NS);
 	cluster_expect_pass(cluster, 0, "short");
 	cluster_free(cluster);
 }
