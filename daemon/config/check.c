@@ -154,6 +154,15 @@ static void check_daemon(struct reader *reader, const char *host_name)
 	}
 }
 
+/* Each interface has such an address of its own: without one a connection cannot begin. */
+static bool lacks_interface(const char *host)
+{
+	uint8_t bytes[16];
+
+	return !strchr(host, '%') && net_address_bytes(host, bytes) && bytes[0] == 0xfe &&
+	       (bytes[1] & 0xc0) == 0x80;
+}
+
 /* "host:port" with the port always there, lower case, so that equal addresses compare equal. */
 static bool canonical_address(struct reader *reader, size_t index, char *ret, size_t size)
 {
@@ -170,6 +179,14 @@ static bool canonical_address(struct reader *reader, size_t index, char *ret, si
 	if (net_split(address, CONTROL_PORT, host, &port, &err) < 0) {
 		problems_add(reader->problems, false, origin->document->path, place.line,
 			     place.column, "peers[%zu].address: %s", origin->index, err.text);
+		return false;
+	}
+	if (lacks_interface(host)) {
+		problems_add(
+			reader->problems, false, origin->document->path, place.line, place.column,
+			"peers[%zu].address: \"%s\" is link-local and names no interface; write the one "
+			"of this host that leads there behind it, such as \"[%s%%eth0]:%u\"",
+			origin->index, host, host, port);
 		return false;
 	}
 	snprintf(ret, size, "%s %u", host, port);

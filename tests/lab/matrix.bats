@@ -1,0 +1,230 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Rows of the fault matrix and field cases (tests/MATRIX.md) about permissions, limits, addresses, names, clocks and disks. Each: what is said
+# while the fault is there, then a run that passes with nothing touched but the fault taken back. Three devices on a bridge: what is lost
+# behind it is lost in silence.
+# The lines of a test run in the machine: nothing expands here.
+# shellcheck disable=SC2016
+
+load lab
+
+setup_file() { lab_up --devs 3; }
+teardown_file() { lab_down; }
+teardown() { "$LAB" exec --name "$(lab_name)" -- 'chmod 666 /dev/infiniband/uverbs*; lab-reset'; }
+
+MATRIX='
+  NODE_LISTEN=([1]=127.0.0.1:18620 [2]=127.0.0.1:18621)
+  SOON="qp: { local_ack_timeout: 12, retry_cnt: 3 }"
+  scenario short "$PINGPONG" "{ warmup: 0s, iterations: 200 }"
+  scenario long "$STREAM" "{ warmup: 0s, duration: 5s }"
+  scenario big "{ pattern: stream, ops: [{ op: write, size: 1MiB }], load: { model: closed, outstanding: 1 } }" "{ warmup: 0s, iterations: 3 }"
+  scenario wide "{ pattern: stream, ops: [{ op: write, size: 4KiB }], load: { model: closed, outstanding: 4 } }" "{ warmup: 0s, iterations: 200 }" "$SOON"
+  scenario zero "$PINGPONG" "{ warmup: 0s, iterations: 200 }" "qp: { gid_index: 0 }"
+  first() {  # file, code, least confidence (likely or certain)
+    holds "$1" ".measurements[0].findings[0] | .code == \"$2\" and (.confidence == \"$3\" or .confidence == \"certain\")"
+  }
+  fails_at() {  # file, stage, call
+    holds "$1" ".measurements[0].first_error | .stage == \"$2\" and .call == \"$3\""
+  }
+  says() { holds "$1" "[.measurements[0] | .first_error.text, .findings[0].text] | any(test(\"$2\"))"; }  # file, words
+  passes() { run_scenario 1 "${1:-short}" again.json; [[ $(jq -r .verdict again.json) == pass ]]; }
+  again() { eventually 60 passes "$@"; }
+  # The second daemon as a user who may do nothing: node 2 is nobody.
+  start_both_as_nobody() {  # scenario files..
+    local n
+    for n in 1 2; do node_write "$n" "$@"; done
+    chmod -R a+rX "$NODES_DIR"; chown -R nobody node2
+    chmod 600 fleet.key; install -m 600 -o nobody fleet.key node2/fleet.key
+    sed -i "s|key_file: .*|key_file: $NODES_DIR/node2/fleet.key|" node2/rdmatestd.yaml
+    node_start 1
+    setpriv --reuid nobody --regid nogroup --clear-groups --bounding-set=-all --inh-caps=-all \
+      "$BUILD/rdmatestd" --config="$NODES_DIR/node2/rdmatestd.yaml" >>node2/log 2>&1 </dev/null &
+    NODE_PID[2]=$!
+    node_ready 1
+    node_meets 1
+  }
+'
+
+@test "C21 a memory lock limit below the buffers: error, RDT-0118 certain and first, with need, limit and cure" {
+  run guest "$MATRIX"'
+    ulimit -l 64
+    start_both_as_nobody big.yaml short.yaml
+    node_meets 1 devices
+    run_scenario 1 big r.json
+    verdict r.json error
+    first r.json RDT-0118 certain
+    fails_at r.json resource ibv_reg_mr
+    holds r.json ".measurements[0].first_error | .class == \"resource\" and .node == \"node2\""
+    says r.json "2 MiB cannot be registered.*RLIMIT_MEMLOCK.*64 KiB.*LimitMEMLOCK="
+    prlimit --pid "${NODE_PID[2]}" --memlock=unlimited
+    again big
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "C02 a device node that the daemon may not open: error, RDT-0136 certain and first, on both sides, with the node" {
+  run guest "$MATRIX"'
+    chmod 000 /dev/infiniband/uverbs1
+    start_both_as_nobody short.yaml
+    run_scenario 1 short r.json
+    verdict r.json error
+    first r.json RDT-0136 certain
+    fails_at r.json discover ibv_open_device
+    holds r.json ".measurements[0].first_error.node == \"node2\""
+    says r.json "rxe1.*/dev/infiniband/uverbs1 is refused"
+    http 2 /v1/status | jq -e ".ports.active == 0 and (.ports.error | test(\"uverbs1\"))" || fail "$(http 2 /v1/status)"
+    chmod 666 /dev/infiniband/uverbs1
+    again
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "C08 a port without an address: error at resolve, RDT-0112 certain and first, and nothing is set up" {
+  run guest "$MATRIX"'
+    nodes_up short.yaml
+    gids() { http 2 /v1/devices | jq "[.ports[].gids[]] | length"; }
+    before=$(gids)
+    ip addr flush dev veth1
+    sysctl -q net.ipv6.conf.veth1.disable_ipv6=1
+    gone() { (($(gids) < before)) && ! passes; }
+    eventually 30 gone
+    run_scenario 1 short r.json
+    verdict r.json error
+    first r.json RDT-0112 certain
+    fails_at r.json resolve gid
+    says r.json "rxe1 port 1 .*addresses of one network"
+    holds r.json ".measurements[0].completed == 0"
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "C11 a link-local address that is gone, asked for by its index: error at resolve, RDT-0112, and no hang" {
+  run guest "$MATRIX"'
+    nodes_up zero.yaml short.yaml
+    run_scenario 1 zero r.json
+    verdict r.json pass
+    ip -6 addr flush dev veth1 scope link
+    told() { run_scenario 1 zero r.json; [[ $(jq -r .verdict r.json) == error ]]; }
+    eventually 30 told
+    first r.json RDT-0112 certain
+    fails_at r.json resolve gid
+    again
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "C30 a neighbour that does not answer: RDT-0112 likely and first, at modify_qp with ETIMEDOUT" {
+  run guest "$MATRIX"'
+    nodes_up short.yaml
+    ip link set veth1 arp off
+    ip neigh flush all
+    run_scenario 1 short r.json
+    first r.json RDT-0112 likely
+    fails_at r.json modify_qp ibv_modify_qp
+    holds r.json ".measurements[0].first_error | .kind == \"errno\" and .number == 110"
+    verdict r.json fail
+    ip link set veth1 arp on
+    again
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "C16 packets above a size are lost on the way: small ones pass, large ones fail, RDT-0107 first, and the cure names the MTU" {
+  run guest "$MATRIX"'
+    nodes_up short.yaml wide.yaml
+    ip link set sw1 mtu 1200
+    run_scenario 1 short r.json
+    verdict r.json pass
+    run_scenario 1 wide r.json
+    verdict r.json fail
+    first r.json RDT-0107 likely
+    fails_at r.json run ibv_poll_cq
+    holds r.json ".measurements[0].findings[0].cure | test(\"MTU along the path\")"
+    ip link set sw1 mtu 9000
+    again wide
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "C12 a device that is renamed: it goes on under its old name; who starts with that name is told, and passes with the new one" {
+  run guest "$MATRIX"'
+    nodes_up long.yaml short.yaml
+    run_begin 1 long r.json
+    run_measuring 1
+    rdma dev set rxe1 name fabric-a
+    wait "$RUN_PID" || :
+    verdict r.json pass
+    passes || fail "$(<again.json)"
+    node_stop 2
+    node_start 2
+    node_meets 1
+    run_scenario 1 short r.json
+    verdict r.json error
+    first r.json RDT-0106 certain
+    fails_at r.json discover device
+    sed -i "s/name: rxe1/name: fabric-a/" node2/rdmatestd.yaml
+    kill -HUP "${NODE_PID[2]}"
+    again
+    holds again.json ".measurements[0].responder.device == \"fabric-a\""
+    rdma dev set fabric-a name rxe1
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "C66 a clock that is set by a day, forward and back, in mid-run: pass, the length is that of the run, and the schedule goes on" {
+  run guest "$MATRIX"'
+    scenario often "$PINGPONG" "{ warmup: 0s, iterations: 20 }" "schedule: { every: 5s }"
+    nodes_up long.yaml often.yaml
+    turns() { http 1 "/v1/runs?scenario=often" | jq "[.runs[] | select(.trigger == \"schedule\")] | length"; }
+    for step in "+1 day" "-1 day"; do
+      run_begin 1 long r.json
+      run_measuring 1
+      before=$(turns)
+      date -s "$step"
+      wait "$RUN_PID" || :
+      verdict r.json pass
+      holds r.json ".duration_ns > 5000000000 and .duration_ns < 600000000000 and .started_at < .ended_at"
+      holds r.json "[.measurements[0].findings[] | select(.code != \"RDT-0115\" and .confidence != \"possible\")] == []"
+      more() { (($(turns) > before)); }
+      eventually 60 more
+      # One turn at a time, not one for each that the clock seems to have missed.
+      (($(turns) < before + 30)) || fail "a burst: $before, then $(turns)"
+    done
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "C91 a disk that is full below log and socket: runs pass, health is good, the daemon ends well" {
+  run guest "$MATRIX"'
+    mkdir full
+    mount -t tmpfs -o size=64k tmpfs full
+    for n in 1 2; do node_write "$n" short.yaml; done
+    sed -i "s|admin_socket: .*|admin_socket: $NODES_DIR/full/admin.sock|" node1/rdmatestd.yaml
+    ln -s "$NODES_DIR/full/admin.sock" node1/admin.sock
+    dd if=/dev/zero of=full/fill bs=4k 2>/dev/null || :
+    # Each line of its log meets ENOSPC.
+    "$BUILD/rdmatestd" --config="$NODES_DIR/node1/rdmatestd.yaml" >/dev/full 2>&1 </dev/null &
+    NODE_PID[1]=$!
+    node_start 2
+    node_ready 1; node_ready 2; node_meets 1 devices
+    run_scenario 1 short r.json
+    verdict r.json pass
+    kill -HUP "${NODE_PID[1]}"
+    eventually 20 node_reloaded 1
+    [[ $(curl -sS -o /dev/null -w "%{http_code}" --max-time 10 "http://${NODE_HTTP[1]}/healthz") == 200 ]] || fail "no health"
+    passes || fail "$(<again.json)"
+    node_stop 1
+    [[ ${NODE_STATUS[1]} == 0 ]] || fail "node1 ended with ${NODE_STATUS[1]}"
+    umount full
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
