@@ -197,6 +197,7 @@ static void begin_first(struct flow *flow)
 	}
 	flow->first_post_ticks = clock_ticks();
 	flow->found_ticks = flow->first_post_ticks;
+	flow->seen_ticks = flow->first_post_ticks;
 }
 
 void flow_end(struct flow *flow, int end, uint64_t now_ticks)
@@ -271,11 +272,29 @@ void flow_arrived(struct flow *flow)
 	open_window(flow);
 }
 
+/*
+ * A burst is bounded: a thread that is long from one to the next was not running. Costs no clock:
+ * these moments were read for other reasons.
+ */
+static inline void note_look(struct flow *flow, uint64_t now_ticks)
+{
+	uint64_t gap_ticks = now_ticks - flow->seen_ticks;
+
+	if (now_ticks <= flow->seen_ticks) {
+		return;
+	}
+	flow->seen_ticks = now_ticks;
+	if (gap_ticks > flow->longest_gap_ticks) {
+		flow->longest_gap_ticks = gap_ticks;
+	}
+}
+
 /* Time alone ends, cuts and opens, too: asked whenever a burst found nothing. */
 static void look_at_clock(struct flow *flow)
 {
 	uint64_t now_ticks = clock_ticks();
 
+	note_look(flow, now_ticks);
 	if (now_ticks >= flow->window.next_ticks) {
 		flow_tick(flow, now_ticks);
 	}
@@ -294,7 +313,9 @@ bool flow_step(struct flow *flow, bool *ret_found)
 	}
 	if (flow->state <= FLOW_CLOSING) {
 		has_found = flow->burst(flow);
-		if (!has_found) {
+		if (has_found) {
+			note_look(flow, flow->found_ticks);
+		} else {
 			look_at_clock(flow);
 		}
 	} else if (flow->state == FLOW_FLUSHING) {

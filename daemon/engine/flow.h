@@ -91,6 +91,9 @@ struct flow {
 	struct window window;
 
 	uint64_t found_ticks; /* when something completed last */
+	uint64_t seen_ticks; /* when the loop looked last, as far as it knows without asking a clock
+			      */
+	uint64_t longest_gap_ticks; /* between two such moments */
 	uint64_t burst_ticks; /* FLOW_BURST_NS */
 	uint64_t stall_ticks;
 	uint64_t deadline_ticks;

@@ -11,6 +11,7 @@
 #include "engine/context.h"
 #include "engine/engine.h"
 #include "engine/worker.h"
+#include "host/supply.h"
 #include "model/counter.h"
 #include "model/failure.h"
 #include "model/port_report.h"
@@ -91,6 +92,7 @@ struct job {
 	uint64_t counters_lifespan_ns;
 	struct counters counters_before;
 	uint64_t counters_identity; /* of the device that they were read from */
+	struct supply supply_before;
 	struct totals totals; /* while COUNTING */
 	bool was_running; /* at the last look of the watchdog */
 	uint64_t seen_progress;
@@ -147,6 +149,14 @@ void job_evidence_port(struct job *job, struct error *err);
 /* Takes the totals, and tells `finished` with them once the port was read again, or does not answer
  * for 2 s. */
 void job_evidence_collect(struct job *job, struct totals *totals);
+/*
+ * job_host.c: what the host gives: before the traffic; after it, about the CPU on which its
+ * worker was; and the same into totals that have what the worker saw. The first two on a setup
+ * thread.
+ */
+void job_host_before(struct job *job);
+void job_host_after(const struct job *job, uint64_t cpu, struct host_report *ret);
+void job_host_add(const struct host_report *after, struct totals *totals);
 /* While COUNTING and nothing is out: whoever releases wants no totals any more. */
 void job_evidence_drop(struct job *job);
 /*

@@ -27,6 +27,13 @@ struct evidence_task {
 	struct port_after port;
 };
 
+struct host_task {
+	struct task task;
+	struct job *job;
+	uint64_t cpu;
+	struct host_report after;
+};
+
 static void read_port(struct job *job, struct counters *ret)
 {
 	const struct endpoint *local = assignment_local(&job->assignment);
@@ -50,6 +57,7 @@ void job_evidence_before(struct job *job)
 		counters_lifespan_ns(job->pool->sys_root, local->device, local->port_num);
 	job->counters_identity = sysfs_identity(job->pool->sys_root, local->device);
 	read_port(job, &job->counters_before);
+	job_host_before(job);
 	step_add(&job->steps, "read_counters", clock_mono_ns() - started_mono_ns, 0);
 }
 
@@ -140,6 +148,36 @@ static void done_after(struct task *task)
 	free(own);
 }
 
+static void run_host(struct setup_task *setup)
+{
+	struct host_task *own = (struct host_task *)setup;
+
+	job_host_after(own->job, own->cpu, &own->after);
+}
+
+static void done_host(struct task *task)
+{
+	struct host_task *own = (struct host_task *)task;
+
+	if (own->job->state == JOB_COUNTING) {
+		job_host_add(&own->after, &own->job->totals);
+	}
+	free(own);
+}
+
+/* Asks no driver, and is wanted most where the host is slow: by itself, and first. */
+static void submit_host(struct job *job)
+{
+	struct host_task *own = memory_new(sizeof(*own));
+
+	own->task.setup.run = run_host;
+	own->task.setup.key = job;
+	own->task.done = done_host;
+	own->job = job;
+	own->cpu = job->totals.host.cpu;
+	context_submit(job->context, &own->task);
+}
+
 static void submit(struct job *job)
 {
 	struct evidence_task *own = memory_new(sizeof(*own));
@@ -149,6 +187,7 @@ static void submit(struct job *job)
 	own->task.done = done_after;
 	own->job = job;
 	job->is_counting = true;
+	submit_host(job);
 	context_submit(job->context, &own->task);
 }
 

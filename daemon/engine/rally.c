@@ -268,6 +268,7 @@ bool rally_answer(struct flow *flow)
 		rally_forget(*pingpong->card, pingpong->iteration);
 		pingpong->wants_arrival = true;
 		now_ticks = clock_ticks();
+		flow->found_ticks = now_ticks;
 		if (!post(pingpong, answered, iteration)) {
 			break;
 		}

@@ -114,6 +114,7 @@ static bool responder_burst(struct flow *flow)
 		flow->polls++;
 		has_found = true;
 		now_ticks = clock_ticks();
+		flow->found_ticks = now_ticks;
 		if (!responder->has_opened) {
 			responder->has_opened = true;
 			flow_arrived(flow);

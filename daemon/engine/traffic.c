@@ -10,6 +10,7 @@
 #include "engine/stream.h"
 #include "util/clock.h"
 #include "util/memory.h"
+#include "util/thread.h"
 
 struct traffic {
 	bool is_passive;
@@ -145,6 +146,19 @@ static void move_classes(struct flow *flow, struct totals *ret)
 	flow->pattern->class_totals(flow, ret->classes);
 }
 
+/* What the thread knows of itself; it is still on it. */
+static void tell_host(const struct flow *flow, struct totals *ret)
+{
+	int cpu = thread_cpu();
+
+	ret->host.is_read = true;
+	ret->host.cpu = cpu >= 0 ? (uint64_t)cpu : HOST_UNKNOWN;
+	if (flow->has_begun) {
+		ret->host.longest_gap_ns =
+			clock_ticks_to_ns(&flow->window.scale, flow->longest_gap_ticks);
+	}
+}
+
 void traffic_totals(struct traffic *traffic, struct totals *ret)
 {
 	struct flow *flow = &traffic->flow;
@@ -167,6 +181,7 @@ void traffic_totals(struct traffic *traffic, struct totals *ret)
 	ret->traffic_operations = counts.operations;
 	ret->traffic_bytes = counts.bytes;
 	window_totals(&flow->window, ret);
+	tell_host(flow, ret);
 	if (flow->pattern->class_totals) {
 		move_classes(flow, ret);
 	}

@@ -87,6 +87,7 @@ static void usage_now(struct window_usage *ret)
 		return;
 	}
 	ret->involuntary_switches = (uint64_t)usage.ru_nivcsw;
+	ret->voluntary_switches = (uint64_t)usage.ru_nvcsw;
 }
 
 void window_start(struct window *window, uint64_t now_ticks)
@@ -240,6 +241,10 @@ void window_totals(struct window *window, struct totals *ret)
 	ret->worker_cpu_ns = window->close_usage.cpu_ns - window->open_usage.cpu_ns;
 	ret->involuntary_switches =
 		window->close_usage.involuntary_switches - window->open_usage.involuntary_switches;
+	if (window->close_ticks != CLOCK_NEVER) {
+		ret->host.voluntary_switches = window->close_usage.voluntary_switches -
+					       window->open_usage.voluntary_switches;
+	}
 	ret->interval_count = window->interval_count;
 	ret->intervals = take(window->intervals);
 }

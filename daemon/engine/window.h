@@ -37,6 +37,7 @@ struct window_counts {
 struct window_usage {
 	uint64_t cpu_ns;
 	uint64_t involuntary_switches;
+	uint64_t voluntary_switches;
 };
 
 struct window {

@@ -92,13 +92,10 @@ static int find_group(const char *root, char *ret, size_t size)
 	return 0;
 }
 
-int cgroup_read(const char *root, struct cgroup *ret)
+/* Our group ("" for the root), where version 2 has it. */
+static int begin(const char *root, char *group, size_t size)
 {
-	struct cgroup cgroup = { .memory_bytes = CGROUP_NONE,
-				 .cpu_ppm = CGROUP_NONE,
-				 .processes = CGROUP_NONE };
-	char group[1024];
-	int error = find_group(root, group, sizeof(group));
+	int error = find_group(root, group, size);
 
 	if (error < 0) {
 		return error;
@@ -107,12 +104,37 @@ int cgroup_read(const char *root, struct cgroup *ret)
 	if (error < 0) {
 		return error;
 	}
-	for (unsigned depth = 0; depth < MAX_DEPTH; depth++) {
-		char *slash;
+	if (strcmp(group, "/") == 0) {
+		group[0] = '\0';
+	}
+	return 0;
+}
 
-		if (strcmp(group, "/") == 0) {
-			group[0] = '\0';
-		}
+/* To the group around it. False: there is none. */
+static bool go_up(char *group)
+{
+	char *slash = strrchr(group, '/');
+
+	if (!slash) {
+		return false;
+	}
+	*slash = '\0';
+	return true;
+}
+
+int cgroup_read(const char *root, struct cgroup *ret)
+{
+	struct cgroup cgroup = { .memory_bytes = CGROUP_NONE,
+				 .cpu_ppm = CGROUP_NONE,
+				 .processes = CGROUP_NONE };
+	char group[1024];
+	int error = begin(root, group, sizeof(group));
+	unsigned depth = 0;
+
+	if (error < 0) {
+		return error;
+	}
+	do {
 		lower(root, group, "memory.max", &cgroup.memory_bytes, cgroup.memory_group,
 		      sizeof(cgroup.memory_group));
 		lower(root, group, "cpu.max", &cgroup.cpu_ppm, cgroup.cpu_group,
@@ -120,12 +142,36 @@ int cgroup_read(const char *root, struct cgroup *ret)
 		lower(root, group, "pids.max", &cgroup.processes, cgroup.processes_group,
 		      sizeof(cgroup.processes_group));
 		find_rdma(root, group, cgroup.rdma, sizeof(cgroup.rdma));
-		slash = strrchr(group, '/');
-		if (!slash) {
-			break;
-		}
-		*slash = '\0';
-	}
+	} while (++depth < MAX_DEPTH && go_up(group));
 	*ret = cgroup;
+	return 0;
+}
+
+static uint64_t number_of(const char *text, const char *key)
+{
+	const char *at = fact_find(text, key);
+
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+int cgroup_throttled(const char *root, struct cgroup_throttling *ret)
+{
+	struct cgroup_throttling sum = { 0 };
+	char group[1024];
+	int error = begin(root, group, sizeof(group));
+	unsigned depth = 0;
+
+	if (error < 0) {
+		return error;
+	}
+	do {
+		_cleanup_text_ struct text text = TEXT_INIT;
+
+		if (fact_text(&text, "%s/sys/fs/cgroup%s/cpu.stat", root, group) == 0) {
+			sum.periods += number_of(text.data, "nr_throttled");
+			sum.duration_ns += number_of(text.data, "throttled_usec") * 1000;
+		}
+	} while (++depth < MAX_DEPTH && go_up(group));
+	*ret = sum;
 	return 0;
 }

@@ -24,3 +24,11 @@ struct cgroup {
 
 /* 0, or -errno: -EOPNOTSUPP when version 1 of control groups has the limits. */
 int cgroup_read(const char *root, struct cgroup *ret);
+
+/* What their cpu.max took so far: of our group and of those around it, together. */
+struct cgroup_throttling {
+	uint64_t periods; /* in which a group had used up its share */
+	uint64_t duration_ns; /* that its threads had to wait then, summed over CPUs */
+};
+/* 0 also when none of them can be throttled; or -errno as cgroup_read. */
+int cgroup_throttled(const char *root, struct cgroup_throttling *ret);

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/host_report.h"
+
 #define CLASS_NETWORK 0x02
-/* From 8 GT/s on 128 of 130 bits are data, below 8 of 10. */
-#define FIRST_128_130_MTPS 8000
 
 /* "8.0 GT/s PCIe", "16 GT/s"; "Unknown" is 0. */
 static uint64_t parse_speed_mtps(const char *text)
@@ -65,9 +65,7 @@ void pcie_link(const char *root, const char *device, struct pcie_link *ret)
 
 uint64_t pcie_rate_bps(uint64_t speed_mtps, uint64_t width)
 {
-	uint64_t raw_bps = speed_mtps * 1000000 * width;
-
-	return speed_mtps >= FIRST_128_130_MTPS ? raw_bps / 130 * 128 : raw_bps / 10 * 8;
+	return host_report_pcie_bps(speed_mtps, width);
 }
 
 int pcie_adapters(const char *root, struct pcie_adapter *ret, size_t max)

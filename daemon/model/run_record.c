@@ -150,6 +150,8 @@ static json_t *write_end(const struct participant *end)
 			      : NULL);
 	json_set_take(object, "port_report",
 		      end->has_totals ? port_report_write(&end->totals.port_report) : NULL);
+	json_set_take(object, "host",
+		      end->has_totals ? host_report_write(&end->totals.host) : NULL);
 	json_set_take(object, "failure", failure_write(&end->failure));
 	return object;
 }

@@ -160,6 +160,7 @@ int sample_progress_read(const json_t *json, struct progress *ret, struct error 
 void sample_totals_init(struct totals *totals)
 {
 	*totals = (struct totals){ .failure = FAILURE_INIT };
+	host_report_init(&totals->host);
 }
 
 void sample_totals_done(struct totals *totals)
@@ -211,6 +212,7 @@ json_t *sample_totals_write(const struct totals *totals)
 	json_set_take(object, "counters",
 		      totals->has_counters ? counter_write(&totals->counters) : NULL);
 	json_set_take(object, "port_report", port_report_write(&totals->port_report));
+	json_set_take(object, "host", host_report_write(&totals->host));
 	json_set_take(object, "steps", step_write(&totals->steps));
 	for (size_t i = 0; i < totals->class_count; i++) {
 		json_array_append_new(classes, write_class(&totals->classes[i]));
@@ -355,6 +357,7 @@ int sample_totals_read(const json_t *json, struct totals *ret, struct error *err
 	    (r = read_counters(json, ret, err)) < 0 ||
 	    (r = port_report_read(json_object_get(json, "port_report"), &ret->port_report, err)) <
 		    0 ||
+	    (r = host_report_read(json_object_get(json, "host"), &ret->host, err)) < 0 ||
 	    (r = read_classes(json, ret, err)) < 0) {
 		return r;
 	}

@@ -13,6 +13,7 @@
 #include "model/counter.h"
 #include "model/failure.h"
 #include "model/histogram.h"
+#include "model/host_report.h"
 #include "model/operation.h"
 #include "model/port_report.h"
 #include "model/step.h"
@@ -80,6 +81,7 @@ struct totals {
 	bool has_counters;
 	struct counters counters; /* how much those of the port grew around the traffic */
 	struct port_report port_report;
+	struct host_report host;
 	struct failure failure; /* the first error of this end */
 	struct steps steps;
 	size_t class_count;

@@ -284,3 +284,8 @@ unsigned thread_cpus(int *cpus, unsigned max)
 	}
 	return count;
 }
+
+int thread_cpu(void)
+{
+	return sched_getcpu();
+}

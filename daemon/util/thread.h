@@ -71,3 +71,6 @@ void thread_detach(struct thread **thread);
 
 /* CPUs this process may use. `cpus` gets at most `max`; returns how many there are. */
 unsigned thread_cpus(int *cpus, unsigned max);
+
+/* The CPU that the calling thread is on at this moment; -1 = unknown. */
+int thread_cpu(void);

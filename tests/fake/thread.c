@@ -8,6 +8,7 @@
 #define thread_wake real_thread_wake
 #define thread_join real_thread_join
 #define thread_cpus real_thread_cpus
+#define thread_cpu real_thread_cpu
 #define thread_mark real_thread_mark
 #define thread_doing real_thread_doing
 #include "util/thread.c" /* NOLINT(bugprone-suspicious-include) */
@@ -16,6 +17,7 @@
 #undef thread_wake
 #undef thread_join
 #undef thread_cpus
+#undef thread_cpu
 #undef thread_mark
 #undef thread_doing
 
@@ -44,6 +46,7 @@ int thread_start(struct thread **ret, const struct thread_options *options, thre
 void thread_wake(struct thread *thread);
 int thread_join(struct thread **thread, uint64_t deadline_mono_ns);
 unsigned thread_cpus(int *cpus, unsigned max);
+int thread_cpu(void);
 void thread_mark(const char *doing);
 const char *thread_doing(const struct thread *thread, uint64_t *ret_since_mono_ns);
 
@@ -448,4 +451,10 @@ const char *thread_doing(const struct thread *thread, uint64_t *ret_since_mono_n
 
 	*ret_since_mono_ns = fiber->doing_since_mono_ns;
 	return fiber->doing;
+}
+
+/* All of a world happens on its first CPU. */
+int thread_cpu(void)
+{
+	return inside_world() == NULL ? real_thread_cpu() : 0;
 }

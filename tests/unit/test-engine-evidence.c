@@ -27,6 +27,49 @@ static void totals_tell_by_how_much_the_port_counted(void **state)
 	engines_release(engines);
 }
 
+static void throttle(struct engines *engines, const char *stat)
+{
+	tree_replace(&engines->tree, "/sys/fs/cgroup/rdma.service/cpu.stat", stat);
+}
+
+static void what_the_host_withheld_is_in_the_totals_and_what_is_not_known_says_so(void **state)
+{
+	struct engines *engines = *state;
+	const struct host_report *host = &engines->initiator.totals.host;
+	const struct host_report *passive = &engines->responder.totals.host;
+
+	tree_write(&engines->tree, "/proc/self/cgroup", "0::/rdma.service\n");
+	tree_write(&engines->tree, "/sys/fs/cgroup/cgroup.controllers", "cpu\n");
+	for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
+		char path[128];
+
+		snprintf(path, sizeof(path),
+			 "/sys/devices/system/cpu/cpu%ld/cpufreq/scaling_cur_freq", cpu);
+		tree_write(&engines->tree, path, "800000\n");
+	}
+	throttle(engines, "nr_throttled 5\nthrottled_usec 1000\n");
+	engines_start(engines);
+	throttle(engines, "nr_throttled 8\nthrottled_usec 251000\n");
+	engines_wait(engines, &engines->initiator.is_finished);
+	assert_true(host->is_read);
+	assert_int_equal(host->throttled_periods, 3);
+	assert_int_equal(host->throttled_ns, 250000000);
+	assert_true(host->span_ns >= engines->initiator.totals.window_ns);
+	assert_true(host->cpu != HOST_UNKNOWN);
+	assert_int_equal(host->frequency_hz, 800000000);
+	assert_true(host->max_frequency_hz == HOST_UNKNOWN);
+	assert_true(host->stolen_ns == HOST_UNKNOWN);
+	assert_true(host->voluntary_switches != HOST_UNKNOWN);
+	assert_true(host->longest_gap_ns != HOST_UNKNOWN);
+	job_stop(engines->responder.job);
+	engines_wait(engines, &engines->responder.is_finished);
+	assert_true(passive->is_read);
+	assert_int_equal(passive->throttled_periods, 3);
+	assert_true(passive->cpu == HOST_UNKNOWN);
+	assert_true(passive->longest_gap_ns == HOST_UNKNOWN);
+	engines_release(engines);
+}
+
 static void a_passive_end_reads_its_port_too(void **state)
 {
 	struct engines *engines = *state;
@@ -299,6 +342,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(totals_tell_by_how_much_the_port_counted),
+		TEST(what_the_host_withheld_is_in_the_totals_and_what_is_not_known_says_so),
 		TEST(a_passive_end_reads_its_port_too),
 		TEST(a_reading_waits_until_the_driver_counts_anew),
 		TEST(a_job_is_released_while_it_waits_for_its_reading),
