@@ -9,6 +9,7 @@
 #include "judge/diagnose_peer.h"
 #include "judge/diagnose_port.h"
 #include "judge/driver.h"
+#include "judge/host_evidence.h"
 #include "judge/port_evidence.h"
 #include "util/units.h"
 
@@ -154,6 +155,25 @@ static bool find_deadline(const struct view *view)
 	return true;
 }
 
+/* What a host that is short of CPU does by itself is not the fabric's. */
+static bool is_host(const struct view *view)
+{
+	return view->measurement && host_evidence_explains_error(view->measurement);
+}
+
+static enum confidence confidence_of(const struct view *view)
+{
+	return is_host(view) ? CONFIDENCE_POSSIBLE : CONFIDENCE_CERTAIN;
+}
+
+static void doubt_host(const struct view *view, enum finding_code code)
+{
+	if (is_host(view)) {
+		finding_doubt(view->findings, code,
+			      "a host was short of CPU, so that the tester may have caused it");
+	}
+}
+
 static bool find_stall(const struct view *view)
 {
 	char path[PATH_SIZE];
@@ -161,9 +181,10 @@ static bool find_stall(const struct view *view)
 	if (!is_call(view, "stall")) {
 		return false;
 	}
-	finding_add(view->findings, FINDING_STALLED, CONFIDENCE_CERTAIN, view->evidence,
+	finding_add(view->findings, FINDING_STALLED, confidence_of(view), view->evidence,
 		    "traffic from %s stood still with work outstanding",
 		    path_of(view, path, sizeof(path)));
+	doubt_host(view, FINDING_STALLED);
 	return true;
 }
 
@@ -229,9 +250,10 @@ static bool find_receiver(const struct view *view)
 	if (!is_status(view, STATUS_RNR_RETRY_EXC)) {
 		return false;
 	}
-	finding_add(view->findings, FINDING_RECEIVER_NOT_READY, CONFIDENCE_CERTAIN, view->evidence,
+	finding_add(view->findings, FINDING_RECEIVER_NOT_READY, confidence_of(view), view->evidence,
 		    "the receiver had no buffer posted until the retries of %s were used up",
 		    node_of(view));
+	doubt_host(view, FINDING_RECEIVER_NOT_READY);
 	return true;
 }
 
@@ -429,27 +451,52 @@ static const struct expectation_result *first_with(const struct measurement *mea
 	return first;
 }
 
+/* Errors are errors on any host. */
+static bool is_about_speed(const struct expectation_result *result)
+{
+	return result->expectation.metric != METRIC_ERRORS;
+}
+
+/* The first of them that is about a rate, and what it came to. */
+static void find_bus(struct measurement *measurement)
+{
+	for (size_t i = 0; i < measurement->expectation_count; i++) {
+		const struct expectation_result *result = &measurement->expectations[i];
+
+		if (result->outcome == OUTCOME_MISSED &&
+		    result->expectation.metric == METRIC_BANDWIDTH) {
+			host_evidence_find_bus(measurement,
+					       result->has_actual ? result->actual : 0);
+			return;
+		}
+	}
+}
+
 static void find_missed(struct measurement *measurement)
 {
 	size_t count;
 	enum confidence confidence = CONFIDENCE_CERTAIN;
 	const struct expectation_result *result = first_with(measurement, OUTCOME_MISSED, &count);
-	char actual[UNITS_SIZE], limit[UNITS_SIZE], evidence[LIMIT_TEXT], more[40] = "";
+	char actual[UNITS_SIZE], limit[UNITS_SIZE], evidence[2 * LIMIT_TEXT], more[40] = "",
+									      hosts[LIMIT_TEXT];
 
 	if (!result) {
 		return;
 	}
 	/* A slow tester makes slow numbers; errors are errors all the same. */
-	if (result->expectation.metric != METRIC_ERRORS &&
+	if (is_about_speed(result) &&
 	    finding_has(&measurement->findings, FINDING_HOST_STARVED, CONFIDENCE_LIKELY)) {
 		confidence = CONFIDENCE_POSSIBLE;
 	}
 	if (count > 1) {
 		snprintf(more, sizeof(more), "; and %zu more", count - 1);
 	}
-	snprintf(evidence, sizeof(evidence), "actual %s, limit %s, %" PRIu64 " samples",
+	host_evidence_say(measurement, hosts, sizeof(hosts));
+	snprintf(evidence, sizeof(evidence), "actual %s, limit %s, %" PRIu64 " samples%s%s",
 		 write_value(result, result->actual, actual),
-		 write_value(result, result->limit, limit), result->samples);
+		 write_value(result, result->limit, limit), result->samples,
+		 hosts[0] && is_about_speed(result) ? "; " : "",
+		 is_about_speed(result) ? hosts : "");
 	finding_add(&measurement->findings, FINDING_EXPECTATION_MISSED, confidence, evidence,
 		    "%s was not met: %s%s", result->expectation.text, actual, more);
 	if (confidence == CONFIDENCE_POSSIBLE) {
@@ -473,43 +520,20 @@ static void find_too_few(struct measurement *measurement)
 		    "%s could not be judged: %s", result->expectation.text, result->reason);
 }
 
-#define STARVED_SHARE 0.90
-#define SHORT_SHARE 0.98
-#define MANY_SWITCHES_PER_S 20.0
-#define MIN_STARVED_WINDOW_NS 100000000u
-
-/* A polling worker uses all of a CPU, or it was put aside. */
-static void find_starved(struct measurement *measurement, const struct participant *end)
-{
-	const struct totals *totals = &end->totals;
-	char evidence[LIMIT_TEXT];
-	double share, switches_per_s;
-
-	if (!end->has_totals || totals->window_ns < MIN_STARVED_WINDOW_NS ||
-	    totals->worker_cpu_ns == 0) {
-		return;
-	}
-	share = (double)totals->worker_cpu_ns / (double)totals->window_ns;
-	switches_per_s = (double)totals->involuntary_switches * 1e9 / (double)totals->window_ns;
-	if (share >= SHORT_SHARE && switches_per_s < MANY_SWITCHES_PER_S) {
-		return;
-	}
-	snprintf(
-		evidence, sizeof(evidence),
-		"the measuring thread had %.1f %% of a CPU while polling, and was put aside %" PRIu64
-		" times (%.3g/s)",
-		100 * share, totals->involuntary_switches, switches_per_s);
-	finding_add(&measurement->findings, FINDING_HOST_STARVED,
-		    share < STARVED_SHARE ? CONFIDENCE_LIKELY : CONFIDENCE_POSSIBLE, evidence,
-		    "%s did not give the tester enough CPU", end->endpoint.node);
-}
-
 void diagnose_measurement(struct measurement *measurement)
 {
+	bool is_host = host_evidence_explains_error(measurement);
+
+	/* The cause before what it caused. */
+	if (is_host) {
+		host_evidence_find(measurement);
+	}
 	diagnose_failure(&measurement->first_error, measurement, &measurement->findings);
-	find_starved(measurement, &measurement->initiator);
-	find_starved(measurement, &measurement->responder);
+	if (!is_host) {
+		host_evidence_find(measurement);
+	}
 	find_missed(measurement);
+	find_bus(measurement);
 	find_too_few(measurement);
 	port_evidence_find(measurement);
 	diagnose_port_flaps(measurement);

@@ -7,6 +7,7 @@
 #include "judge/collect.h"
 #include "judge/diagnose.h"
 #include "judge/expect.h"
+#include "judge/host_evidence.h"
 #include "judge/port_evidence.h"
 
 /* By the call that jobs name; what is not here goes by class and stage. */
@@ -135,6 +136,10 @@ void judgement_measurement(struct measurement *measurement)
 
 	if (error_is_set(&measurement->first_error.error)) {
 		measurement->verdict = judgement_of_failure(&measurement->first_error);
+		if (measurement->verdict == VERDICT_FAIL &&
+		    host_evidence_explains_error(measurement)) {
+			measurement->verdict = VERDICT_INCONCLUSIVE;
+		}
 		return;
 	}
 	verdict = judge_totals(measurement);

@@ -48,6 +48,7 @@ const char *const confidence_names[] = { "possible", "likely", "certain", NULL }
 #define SLUG_PORT_IN_USE "port-in-use"
 #define SLUG_DUTY_CYCLE "duty-cycle"
 #define SLUG_DEVICE_SICK "device-sick"
+#define SLUG_PCIE_NARROW "pcie-narrow"
 
 static const struct finding_info infos[FINDING_COUNT] = {
 #define FINDING(number, name, title, explanation, cure) \

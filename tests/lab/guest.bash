@@ -17,6 +17,8 @@ nodes_of_the_lab
 guest_end() {
   local rc=$? n
   trap - EXIT
+  # What a test put aside comes back first.
+  ! declare -F guest_leave >/dev/null || guest_leave
   if ((rc == 0)); then nodes_down || rc=1; fi
   if ((rc != 0)); then
     for n in "$NODES_DIR"/node*/log; do [[ ! -e $n ]] || { echo "--- ${n#"$NODES_DIR"/}"; tail -n 40 "$n"; }; done

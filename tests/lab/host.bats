@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What a host does is told from what the fabric does: a daemon whose control group has a tenth of a CPU, and a network that is slow.
+# The lines of a test run in the machine: nothing expands here.
+# shellcheck disable=SC2016
+
+load lab
+
+# Each polling thread and the kernel have a CPU of their own: what a host withholds is then what the test withholds.
+setup_file() { lab_up --smp 4; }
+teardown_file() { lab_down; }
+
+# An expectation that no lab meets: who is blamed for that is the question. And a control group for a node.
+UP='
+  SHAPE="{ pattern: pingpong, ops: [{ op: send, size: 64B }] }"
+  scenario free "$SHAPE" "{ warmup: 0s, iterations: 100 }"
+  scenario fast "$SHAPE" "{ warmup: 0s, duration: 2s }" "expect: [ ops_rate.mean >= 100M/s ]"
+  nodes_up free.yaml fast.yaml
+  passes() { run_scenario 1 free again.json; jq -e ".verdict == \"pass\"" again.json >/dev/null; }
+  echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
+  OWN=/sys/fs/cgroup$(sed -n "s/^0:://p" /proc/self/cgroup)
+  guest_leave() {
+    local group pid
+    for group in /sys/fs/cgroup/node[12]; do
+      [[ -d $group ]] || continue
+      while read -r pid; do echo "$pid" >"$OWN/cgroup.procs"; done <"$group/cgroup.procs"
+      rmdir "$group"
+    done
+  }
+  limit() {  # node, cpu.max
+    local group=/sys/fs/cgroup/node$1
+    mkdir -p "$group"
+    echo "$2" >"$group/cpu.max"
+    echo "${NODE_PID[$1]}" >"$group/cgroup.procs"
+  }
+  # The first finding, that sure, about that node.
+  first() {  # file, code, confidence, node
+    holds "$1" ".measurements[0].findings[0] | .code == \"$2\" and .confidence == \"$3\" and (.text | startswith(\"$4 \"))"
+  }
+'
+
+@test "a CPU limit of 10 % on the node that answers: inconclusive, RDT-0115 certain and first, the miss steps back; lifted, the next run passes" {
+  run guest "$UP"'
+    limit 2 "10000 100000"
+    run_scenario 1 fast r.json
+    verdict r.json inconclusive
+    first r.json RDT-0115 certain node2
+    holds r.json ".measurements[0].findings[0].text | test(\"cpu.max\")"
+    holds r.json ".measurements[0].findings[0].evidence | test(\"held threads of the daemon [0-9]+ times\")"
+    holds r.json ".measurements[0].findings[] | select(.code == \"RDT-0113\") | .confidence == \"possible\" and (.against | test(\"short of CPU\"))"
+    holds r.json ".measurements[0].first_error == null"
+    holds r.json ".measurements[0].responder.host | .throttled_ns > 500000000 and .throttled_periods > 4 and .longest_gap_ns > 20000000 and .netdev_mtu_bytes > 1000"
+    # The other end is in no such group, and says so.
+    holds r.json ".measurements[0].initiator.host.throttled_ns == 0"
+    ctl 1 results "$(jq -r .id r.json)" >paper || :
+    grep -q "RDT-0115" paper
+    limit 2 max
+    eventually 60 passes
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "a CPU limit of 30 % on the node that measures: RDT-0115 certain and first, about that node" {
+  run guest "$UP"'
+    limit 1 "30000 100000"
+    run_scenario 1 fast r.json
+    verdict r.json inconclusive
+    first r.json RDT-0115 certain node1
+    limit 1 max
+    eventually 60 passes
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "a network that is slow: fail, RDT-0113 first, and no host is blamed for it" {
+  run guest "$UP"'
+    tc qdisc add dev veth0 root netem delay 20ms
+    run_scenario 1 fast r.json
+    tc qdisc del dev veth0 root
+    # A machine that is short of CPU by itself says so; a network never makes it so.
+    if jq -e "[.measurements[0].findings[] | select(.code == \"RDT-0115\" and .confidence != \"possible\")] | length == 0" r.json >/dev/null; then
+      verdict r.json fail
+      holds r.json ".measurements[0].findings[0] | .code == \"RDT-0113\" and .confidence == \"certain\" and (.evidence | test(\"speaks against that host\"))"
+    else
+      holds r.json "[.measurements[0] | .initiator.worker.cpu_share, .responder.worker.cpu_share] | min < 0.9"
+    fi
+    eventually 60 passes
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
