@@ -204,13 +204,17 @@ static void configure(struct daemon *daemon)
 	schedule_configure(parts->schedule, parts->config);
 }
 
-static void take_config(struct daemon *daemon, struct config *config)
+static void take_config(struct daemon *daemon, struct config *config, bool has_other_key)
 {
 	struct parts *parts = &daemon->parts;
 	_cleanup_text_ struct text keys = TEXT_INIT;
 
 	parts->needs_restart[0] = '\0';
-	if (config_needs_restart(parts->started_config, config, &keys)) {
+	(void)config_needs_restart(parts->started_config, config, &keys);
+	if (has_other_key && (keys.data == NULL || strstr(keys.data, "key_file") == NULL)) {
+		text_format(&keys, "%skey_file", keys.length > 0 ? ", " : "");
+	}
+	if (keys.length > 0) {
 		text_copy(parts->needs_restart, sizeof(parts->needs_restart), keys.data);
 		log_warning("changed, but in force only after a restart: %s", keys.data);
 	}
@@ -224,41 +228,53 @@ static void take_config(struct daemon *daemon, struct config *config)
 		 (unsigned long long)config->generation, config->scenario_count);
 }
 
-static void on_reloaded(void *arg, struct config *config, const char *problems)
+/* The key is read once, at the start: sessions stand by it. */
+static bool has_other_key(const struct parts *parts, const struct tls_key *key)
+{
+	const struct tls_key *own = &parts->identity.key;
+
+	return key != NULL &&
+	       (key->count != own->count || memcmp(key->bytes, own->bytes, own->count) != 0);
+}
+
+static void refuse_config(struct parts *parts, const struct reload_result *result)
+{
+	parts->is_last_reload_ok = false;
+	text_copy(parts->reload_problem, sizeof(parts->reload_problem),
+		  result->unread != NULL ? result->unread : result->errors);
+	log_error("the configuration was not reloaded; generation %llu stays in force",
+		  (unsigned long long)parts->config->generation);
+}
+
+static void on_reloaded(void *arg, const struct reload_result *result)
 {
 	struct daemon *daemon = arg;
 	struct parts *parts = &daemon->parts;
-	_cleanup_json_ json_t *lines = reload_split(problems);
-	size_t i;
-	json_t *line;
+	_cleanup_json_ json_t *errors = reload_split(result->errors);
+	_cleanup_json_ json_t *warnings = reload_split(result->warnings);
+	bool is_ok = result->config != NULL;
 
 	if (parts->state == DAEMON_STOPPING) {
-		config_unref(config);
+		config_unref(result->config);
 		return;
 	}
-	if (config != NULL) {
-		json_array_foreach(lines, i, line) {
-			log_warning("%s", json_string_value(line));
-		}
-		take_config(daemon, config);
+	reload_log(result);
+	if (is_ok) {
+		take_config(daemon, result->config, has_other_key(parts, result->key));
 	} else {
-		parts->is_last_reload_ok = false;
-		text_copy(parts->reload_problem, sizeof(parts->reload_problem), problems);
-		json_array_foreach(lines, i, line) {
-			if (strstr(json_string_value(line), ": warning: ") != NULL) {
-				log_warning("%s", json_string_value(line));
-			} else {
-				log_error("%s", json_string_value(line));
-			}
-		}
-		log_error("the configuration was not reloaded; generation %llu stays in force",
-			  (unsigned long long)parts->config->generation);
+		refuse_config(parts, result);
 	}
 	notify_ready(daemon->notify);
-	server_reload_done(daemon->server, parts->config->generation, parts->needs_restart,
-			   config != NULL ? NULL : lines);
+	server_reload_done(daemon->server,
+			   &(struct server_reload){ .generation = parts->config->generation,
+						    .needs_restart = parts->needs_restart,
+						    .is_refused = !is_ok,
+						    .unread = result->unread,
+						    .errors = errors,
+						    .warnings = warnings });
 	if (daemon->reload_done != NULL) {
-		daemon->reload_done(daemon->reload_arg, config != NULL, problems);
+		daemon->reload_done(daemon->reload_arg, is_ok,
+				    is_ok ? result->warnings : parts->reload_problem);
 		daemon->reload_done = NULL;
 	}
 }

@@ -17,8 +17,8 @@
 
 #include "config/config.h"
 #include "control/session.h"
-#include "control/tls.h"
 #include "daemon.h"
+#include "key_check.h"
 #include "model/topology.h"
 #include "run/doctor.h"
 #include "util/clock.h"
@@ -128,33 +128,6 @@ static int print_fields(void)
 	return EXIT_SUCCESS;
 }
 
-/*
- * The key as the daemon would read it. A user who may not read it learns nothing of it, and is told
- * so: that is no error of the configuration.
- */
-static bool check_key(const struct config *config)
-{
-	struct error err = ERROR_INIT;
-	struct tls_key key;
-	int r;
-
-	if (config->daemon.key_file[0] == '\0') {
-		return true;
-	}
-	r = tls_key_read(config->daemon.key_file, &key, &err);
-	explicit_bzero(&key, sizeof(key));
-	if (r == -EACCES && geteuid() != 0) {
-		fprintf(stderr,
-			"%s: warning: daemon.key_file: not checked: this user may not read %s\n",
-			config->path, config->daemon.key_file);
-		return true;
-	}
-	if (r < 0) {
-		fprintf(stderr, "%s: error: daemon.key_file: %s\n", config->path, err.text);
-	}
-	return r == 0;
-}
-
 static void print_refusal(unsigned errors, const char *problems, bool is_check)
 {
 	fprintf(stderr, "%u error%s; ", errors, errors == 1 ? "" : "s");
@@ -178,15 +151,20 @@ static struct config *load(const char *path, bool is_check)
 	host_name(name, sizeof(name));
 	problems_init(&problems);
 	config = config_load(path, name, &problems);
+	if (config != NULL && is_check) {
+		struct tls_key key;
+
+		if (key_check(config, true, &key, &problems) < 0) {
+			config_unref(take(config));
+		}
+		explicit_bzero(&key, sizeof(key));
+	}
 	problems_print(&problems, PROBLEM_LINES, &out);
 	if (out.length > 0) {
 		fputs(out.data, stderr);
 	}
 	if (config == NULL) {
 		print_refusal(problems.errors, out.length > 0 ? out.data : "", is_check);
-	} else if (is_check && !check_key(config)) {
-		print_refusal(1, "", true);
-		config_unref(take(config));
 	} else if (is_check) {
 		printf("%s: good: %zu scenario%s, %zu peer%s, %zu file%s\n", path,
 		       config->scenario_count, config->scenario_count == 1 ? "" : "s",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "key_check.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/mailbox.h"
@@ -29,7 +30,9 @@ struct reload {
 	struct text refusal; /* to be told in the next turn */
 	/* Written by the thread before it posts. */
 	struct config *config;
-	struct text problems;
+	struct text errors;
+	struct text warnings;
+	struct tls_key key;
 };
 
 static struct thread_next read_files(void *arg)
@@ -39,7 +42,12 @@ static struct thread_next read_files(void *arg)
 
 	problems_init(&problems);
 	reload->config = config_load(reload->path, reload->host_name, &problems);
-	problems_print(&problems, PROBLEM_LINES, &reload->problems);
+	if (reload->config != NULL &&
+	    key_check(reload->config, false, &reload->key, &problems) < 0) {
+		config_unref(take(reload->config));
+	}
+	problems_print_errors(&problems, PROBLEM_LINES, &reload->errors);
+	problems_print_warnings(&problems, PROBLEM_LINES, &reload->warnings);
 	problems_done(&problems);
 	mailbox_post(&reload->mailbox, &reload->message);
 	return (struct thread_next){ .want = THREAD_DONE };
@@ -69,6 +77,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct reload *reload = arg;
 	_cleanup_text_ struct text refusal = reload->refusal;
+	struct reload_result result = { .errors = "", .warnings = "" };
 
 	reload->refusal = TEXT_INIT;
 	if (refusal.data == NULL) {
@@ -80,14 +89,36 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 			"file does not answer; reload again once it does",
 			reload->path, RELOAD_TIMEOUT_NS / SECOND_NS);
 	}
-	reload->done(reload->arg, NULL, refusal.data);
+	result.unread = refusal.data;
+	reload->done(reload->arg, &result);
 	return 0;
 }
 
 static void forget_result(struct reload *reload)
 {
 	config_unref(take(reload->config));
-	text_reset(&reload->problems);
+	text_reset(&reload->errors);
+	text_reset(&reload->warnings);
+	explicit_bzero(&reload->key, sizeof(reload->key));
+}
+
+static const char *lines_of(const struct text *text)
+{
+	return text->data != NULL ? text->data : "";
+}
+
+static void tell(struct reload *reload)
+{
+	struct reload_result result = {
+		.config = reload->config,
+		.errors = lines_of(&reload->errors),
+		.warnings = lines_of(&reload->warnings),
+		.key = reload->key.count > 0 ? &reload->key : NULL,
+	};
+
+	reload->config = NULL;
+	reload->done(reload->arg, &result);
+	forget_result(reload);
 }
 
 static int on_mail(sd_event_source *source, int fd, uint32_t events, void *arg)
@@ -111,9 +142,7 @@ static int on_mail(sd_event_source *source, int fd, uint32_t events, void *arg)
 		forget_result(reload);
 		begin(reload);
 	} else {
-		reload->done(reload->arg, take(reload->config),
-			     reload->problems.data != NULL ? reload->problems.data : "");
-		text_reset(&reload->problems);
+		tell(reload);
 	}
 	return 0;
 }
@@ -194,7 +223,9 @@ void reload_free(struct reload *reload, uint64_t deadline_mono_ns)
 	mailbox_get(&reload->mailbox);
 	mailbox_done(&reload->mailbox);
 	config_unref(reload->config);
-	text_done(&reload->problems);
+	text_done(&reload->errors);
+	text_done(&reload->warnings);
+	explicit_bzero(&reload->key, sizeof(reload->key));
 	text_done(&reload->refusal);
 	free(reload->host_name);
 	free(reload->path);
@@ -214,4 +245,26 @@ json_t *reload_split(const char *problems)
 		}
 	}
 	return list;
+}
+
+static void log_lines(enum log_level level, const char *problems)
+{
+	_cleanup_free_ char *copy = memory_copy_string(problems);
+	char *rest = copy;
+	char *line;
+
+	while ((line = strsep(&rest, "\n")) != NULL) {
+		if (line[0] != '\0') {
+			log_line(level, "%s", line);
+		}
+	}
+}
+
+void reload_log(const struct reload_result *result)
+{
+	log_lines(LOG_LEVEL_WARNING, result->warnings);
+	log_lines(LOG_LEVEL_ERROR, result->errors);
+	if (result->unread != NULL) {
+		log_error("%s", result->unread);
+	}
 }

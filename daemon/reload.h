@@ -10,15 +10,24 @@
 #include <systemd/sd-event.h>
 
 #include "config/config.h"
+#include "control/tls.h"
 #include "util/json.h"
 
 #define RELOAD_TIMEOUT_NS 10000000000ull
 
 struct reload;
 
-/* config is NULL when there was an error; problems as problems_print gives them ("" when none). The
- * receiver owns the reference. Never from inside a call. */
-typedef void (*reload_done_fn)(void *arg, struct config *config, const char *problems);
+struct reload_result {
+	struct config *config; /* NULL: refused; else the receiver owns the reference */
+	const char *errors; /* lines as problems_print_errors gives them, "" for none; borrowed */
+	const char *warnings; /* likewise */
+	const char *unread; /* why nothing is known of the files (then no lines); NULL: they were
+			       read */
+	const struct tls_key *key; /* as its file has it now; NULL: without one, or refused */
+};
+
+/* Never from inside a call. */
+typedef void (*reload_done_fn)(void *arg, const struct reload_result *result);
 
 int reload_new(struct reload **ret, sd_event *event, const char *host_name, reload_done_fn done,
 	       void *arg, struct error *err);
@@ -33,3 +42,5 @@ void reload_free(struct reload *reload, uint64_t deadline_mono_ns);
 
 /* The problems as an array of lines, for the API and the log. New reference. */
 json_t *reload_split(const char *problems);
+/* What it says of the files, a line each. */
+void reload_log(const struct reload_result *result);

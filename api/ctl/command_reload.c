@@ -9,13 +9,13 @@
 #define DEFAULT_WAIT_NS 20000000000ull
 #define HTTP_UNPROCESSABLE 422
 
-/* A configuration that is refused: all that is wrong with it, as --check says it. */
-static int print_refusal(const json_t *record)
+/* Sentences as --check says them. */
+static void print_lines(const json_t *record, const char *key)
 {
-	const json_t *errors = field_array(record, "errors");
+	const json_t *lines = field_array(record, key);
 
-	for (size_t i = 0; i < json_array_size(errors); i++) {
-		const json_t *item = json_array_get(errors, i);
+	for (size_t i = 0; i < json_array_size(lines); i++) {
+		const json_t *item = json_array_get(lines, i);
 		const char *sentence = json_is_string(item) ? json_string_value(item)
 							    : field_string(item, "text", "-");
 		_cleanup_paper_ struct paper line = PAPER_INIT;
@@ -24,6 +24,13 @@ static int print_refusal(const json_t *record)
 		paper_newline(&line);
 		paper_print(&line, stderr);
 	}
+}
+
+/* A configuration that is refused: all that is wrong with it, the errors last. */
+static int print_refusal(const json_t *record)
+{
+	print_lines(record, "warnings");
+	print_lines(record, "errors");
 	fputs("rdmatestctl: the new configuration is refused, the old one stays in force\n",
 	      stderr);
 	return COMMAND_BAD_CONFIG;
@@ -35,6 +42,7 @@ static int print_success(const struct command_caller *caller, const json_t *reco
 	const json_t *pending = field_array(record, "pending_restart");
 	uint64_t generation;
 
+	print_lines(record, "warnings");
 	paper_add(&paper, PAPER_PLAIN, "the new configuration is in force");
 	if (field_u64(record, "generation", &generation)) {
 		paper_format(&paper, PAPER_PLAIN, " (generation %" PRIu64 ")", generation);

@@ -12,6 +12,7 @@
 
 /* What bodies that are made while they are sent may take of a turn of the loop, all together. */
 #define TURN_NS 300000u
+#define TARGET_BYTES_MAX (24u << 10) /* more than a request can have */
 #define BLOCK_BYTES (16u << 10)
 
 static enum request_origin origin_of(struct MHD_Connection *connection, bool is_admin)
@@ -54,6 +55,7 @@ struct exchange *exchange_new(struct MHD_Connection *connection, struct client *
 
 	exchange->client = client;
 	exchange->connection = connection;
+	exchange->target_end = target + strlen(target);
 	exchange->request.origin = origin_of(connection, is_admin);
 	exchange->target_problem =
 		request_read_target(&exchange->request, target, &exchange->target_status);
@@ -73,6 +75,18 @@ static enum MHD_Result add_header(void *arg, enum MHD_ValueKind kind, const char
 	return MHD_YES;
 }
 
+/*
+ * libmicrohttpd hands over a target as a string, and in the same buffer, behind the blank that
+ * ended it, the version: if that is further away, the string ended at a NUL of the client.
+ */
+static bool has_nul(const struct exchange *exchange, const char *version)
+{
+	uintptr_t end = (uintptr_t)exchange->target_end;
+	uintptr_t next = (uintptr_t)version;
+
+	return next > end + 1 && next - end <= TARGET_BYTES_MAX;
+}
+
 bool exchange_check_head(struct exchange *exchange, const char *method, const char *version)
 {
 	struct request *request = &exchange->request;
@@ -83,6 +97,10 @@ bool exchange_check_head(struct exchange *exchange, const char *method, const ch
 	}
 	request->is_http_1_0 = strcmp(version, "HTTP/1.0") == 0;
 	MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, add_header, request);
+	if (!exchange->target_problem && has_nul(exchange, version)) {
+		exchange->target_problem = "the target has a NUL in it";
+		exchange->target_status = 400;
+	}
 	if (exchange->target_problem) {
 		response_problem(&exchange->response, exchange->target_status, "target", NULL, "%s",
 				 exchange->target_problem);

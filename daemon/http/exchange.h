@@ -29,6 +29,7 @@ struct exchange {
 	bool is_begun;
 	unsigned target_status;
 	const char *target_problem; /* static; NULL: the target is fine */
+	const char *target_end; /* of the raw target, as far as it is a string; to compare with */
 	struct request request;
 	struct response response;
 };

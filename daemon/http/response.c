@@ -69,18 +69,13 @@ void response_complete(struct response *response)
 	}
 }
 
-void response_problem(struct response *response, unsigned status, const char *slug, json_t *errors,
-		      const char *format, ...)
+static void write_problem(struct response *response, unsigned status, const char *slug,
+			  json_t *errors, json_t *warnings, const char *detail)
 {
-	_cleanup_text_ struct text detail = TEXT_INIT;
 	const char *title = "Error";
 	json_t *object = json_object();
 	char type[96];
-	va_list arguments;
 
-	va_start(arguments, format);
-	text_format_list(&detail, format, arguments);
-	va_end(arguments);
 	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
 		if (titles[i].status == status) {
 			title = titles[i].title;
@@ -90,11 +85,38 @@ void response_problem(struct response *response, unsigned status, const char *sl
 	json_set_string(object, "type", type);
 	json_set_string(object, "title", title);
 	json_set_u64(object, "status", status);
-	json_set_string(object, "detail", detail.data);
+	json_set_string(object, "detail", detail);
 	if (errors) {
 		json_set_take(object, "errors", errors);
+	}
+	if (warnings) {
+		json_set_take(object, "warnings", warnings);
 	}
 	response_json(response, status, object);
 	response->content_type = "application/problem+json";
 	response->must_close = status >= 400;
+}
+
+void response_problem(struct response *response, unsigned status, const char *slug, json_t *errors,
+		      const char *format, ...)
+{
+	_cleanup_text_ struct text detail = TEXT_INIT;
+	va_list arguments;
+
+	va_start(arguments, format);
+	text_format_list(&detail, format, arguments);
+	va_end(arguments);
+	write_problem(response, status, slug, errors, NULL, detail.data);
+}
+
+void response_problem_apart(struct response *response, unsigned status, const char *slug,
+			    json_t *errors, json_t *warnings, const char *format, ...)
+{
+	_cleanup_text_ struct text detail = TEXT_INIT;
+	va_list arguments;
+
+	va_start(arguments, format);
+	text_format_list(&detail, format, arguments);
+	va_end(arguments);
+	write_problem(response, status, slug, errors, warnings, detail.data);
 }

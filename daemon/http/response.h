@@ -38,3 +38,7 @@ void response_complete(struct response *response);
  */
 void response_problem(struct response *response, unsigned status, const char *slug, json_t *errors,
 		      const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* The same with what does not stand in the way beside the errors: warnings, taken. */
+void response_problem_apart(struct response *response, unsigned status, const char *slug,
+			    json_t *errors, json_t *warnings, const char *format, ...)
+	__attribute__((format(printf, 6, 7)));

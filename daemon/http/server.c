@@ -2,6 +2,7 @@
 #include "http/server.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,32 +161,43 @@ void server_run_done(struct server *server, const char *id)
 	arm_wait_timer(server);
 }
 
-void server_reload_done(struct server *server, uint64_t generation, const char *needs_restart,
-			const json_t *problems)
+static void write_reload(const struct server_reload *reload, struct response *ret)
 {
-	bool is_refused = problems && json_array_size(problems) > 0;
+	json_t *warnings = reload->warnings ? json_deep_copy(reload->warnings) : json_array();
+	json_t *object;
+
+	if (reload->unread) {
+		response_problem(ret, 503, "configuration-unread", NULL,
+				 "%s; generation %" PRIu64 " stays in force", reload->unread,
+				 reload->generation);
+		json_decref(warnings);
+	} else if (reload->is_refused) {
+		response_problem_apart(
+			ret, 422, "configuration",
+			reload->errors ? json_deep_copy(reload->errors) : json_array(), warnings,
+			"the configuration has errors; generation %" PRIu64 " stays in force",
+			reload->generation);
+	} else {
+		object = json_object();
+		json_set_u64(object, "generation", reload->generation);
+		json_set_take(object, "pending_restart", records_words(reload->needs_restart));
+		json_set_take(object, "warnings", warnings);
+		response_json(ret, 200, object);
+	}
+}
+
+void server_reload_done(struct server *server, const struct server_reload *reload)
+{
 	struct waiter *waiter;
 
 	server->is_reloading = false;
 	list_each(waiter, &server->waiters, link) {
 		struct response response = { 0 };
-		json_t *object;
 
-		if (waiter->wait.kind != ROUTES_WAIT_RELOAD) {
-			continue;
+		if (waiter->wait.kind == ROUTES_WAIT_RELOAD) {
+			write_reload(reload, &response);
+			answer_waiter(server, waiter, "/v1/reload", &response);
 		}
-		if (is_refused) {
-			response_problem(
-				&response, 422, "configuration", json_deep_copy(problems),
-				"the configuration has errors; generation %llu stays in force",
-				(unsigned long long)generation);
-		} else {
-			object = json_object();
-			json_set_u64(object, "generation", generation);
-			json_set_take(object, "pending_restart", records_words(needs_restart));
-			response_json(&response, 200, object);
-		}
-		answer_waiter(server, waiter, "/v1/reload", &response);
 	}
 }
 

@@ -59,10 +59,15 @@ uint16_t server_port(const struct server *server);
 /* A run is over: who waits for it is answered in the next turn of the loop. id: whole. */
 void server_run_done(struct server *server, const char *id);
 
-/*
- * The end of a reload: answers all who wait for it. problems: an array of strings, one an error,
- * borrowed; empty or NULL when it worked. needs_restart: keys that changed but need a restart,
- * comma separated, or "".
- */
-void server_reload_done(struct server *server, uint64_t generation, const char *needs_restart,
-			const json_t *problems);
+struct server_reload {
+	uint64_t generation; /* in force */
+	const char *needs_restart; /* keys that changed but need a restart, comma separated, or ""
+				    */
+	bool is_refused;
+	const char *unread; /* of a refusal: why nothing is known of the files; or NULL */
+	const json_t *errors; /* arrays of strings, a line each; borrowed; NULL: none */
+	const json_t *warnings;
+};
+
+/* The end of a reload: answers all who wait for it. */
+void server_reload_done(struct server *server, const struct server_reload *reload);

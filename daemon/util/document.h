@@ -63,6 +63,9 @@ void problems_add(struct problems *problems, bool is_warning, const char *path, 
  * more".
  */
 void problems_print(struct problems *problems, unsigned max, struct text *out);
+/* The same of the errors, or of the warnings alone. */
+void problems_print_errors(struct problems *problems, unsigned max, struct text *out);
+void problems_print_warnings(struct problems *problems, unsigned max, struct text *out);
 
 #define DOCUMENT_MAX_BYTES (1u << 20)
 #define DOCUMENT_MAX_DEPTH 16u

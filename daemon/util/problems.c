@@ -115,15 +115,20 @@ static void print_one(const struct problem *problem, struct text *out)
 	text_format(out, ": %s: %s\n", problem->is_warning ? "warning" : "error", problem->text);
 }
 
-void problems_print(struct problems *problems, unsigned max, struct text *out)
+static void print(struct problems *problems, bool has_errors, bool has_warnings, unsigned max,
+		  struct text *out)
 {
-	unsigned total = problems->errors + problems->warnings;
+	unsigned total =
+		(has_errors ? problems->errors : 0) + (has_warnings ? problems->warnings : 0);
 	struct sorted *sorted = memory_new_array(MAX_KEPT, sizeof(*sorted));
 	struct problem *problem;
 	size_t count = 0;
 	size_t printed;
 
 	list_each(problem, &problems->list, link) {
+		if (problem->is_warning ? !has_warnings : !has_errors) {
+			continue;
+		}
 		sorted[count].problem = problem;
 		sorted[count].file = file_of(sorted, count, problem->path);
 		sorted[count].arrival = count;
@@ -138,4 +143,19 @@ void problems_print(struct problems *problems, unsigned max, struct text *out)
 		text_format(out, "... and %zu more\n", total - printed);
 	}
 	free(sorted);
+}
+
+void problems_print(struct problems *problems, unsigned max, struct text *out)
+{
+	print(problems, true, true, max, out);
+}
+
+void problems_print_errors(struct problems *problems, unsigned max, struct text *out)
+{
+	print(problems, true, false, max, out);
+}
+
+void problems_print_warnings(struct problems *problems, unsigned max, struct text *out)
+{
+	print(problems, false, true, max, out);
 }

@@ -133,7 +133,8 @@ static inline void do_reload(void *arg)
 
 	fixture->reloads++;
 	if (fixture->is_reload_at_once) {
-		server_reload_done(fixture->server, 7, "", NULL);
+		server_reload_done(fixture->server,
+				   &(struct server_reload){ .generation = 7, .needs_restart = "" });
 	}
 }
 

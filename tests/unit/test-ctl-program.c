@@ -149,7 +149,7 @@ static void a_configuration_that_is_refused_is_told_whole(void **state)
 	static const struct canned canned[] = {
 		{ "POST /v1/reload", 422, NULL,
 		  "{\"title\": \"Unprocessable Content\", \"errors\": [\"a.yaml:1:2: error: one\","
-		  " \"a.yaml:3:4: error: two\"]}",
+		  " \"a.yaml:3:4: error: two\"], \"warnings\": [\"a.yaml:9:1: warning: three\"]}",
 		  TRICK_NONE, false },
 		{ 0 },
 	};
@@ -157,16 +157,17 @@ static void a_configuration_that_is_refused_is_told_whole(void **state)
 
 	start_daemon(fixture, canned);
 	assert_int_equal(RUN(fixture, "reload"), 78);
-	assert_string_equal(fixture->err,
-			    "a.yaml:1:2: error: one\na.yaml:3:4: error: two\nrdmatestctl: the "
-			    "new configuration is refused, the old one stays in force\n");
+	assert_string_equal(
+		fixture->err,
+		"a.yaml:9:1: warning: three\na.yaml:1:2: error: one\na.yaml:3:4: error: two\nrdmatestctl: the "
+		"new configuration is refused, the old one stays in force\n");
 }
 
 static void a_reload_says_what_needs_a_restart(void **state)
 {
 	static const struct canned canned[] = {
 		{ "POST /v1/reload", 200, NULL,
-		  "{\"generation\": 4, \"pending_restart\": [\"listen\", \"key_file\"]}",
+		  "{\"generation\": 4, \"pending_restart\": [\"listen\", \"key_file\"], \"warnings\": [\"a.yaml: warning: x\"]}",
 		  TRICK_NONE, false },
 		{ 0 },
 	};
@@ -174,6 +175,7 @@ static void a_reload_says_what_needs_a_restart(void **state)
 
 	start_daemon(fixture, canned);
 	assert_int_equal(RUN(fixture, "reload", "--wait=5s"), 0);
+	assert_string_equal(fixture->err, "a.yaml: warning: x\n");
 	assert_string_equal(fixture->out, "the new configuration is in force (generation 4)\n"
 					  "changed, but needs a restart: listen, key_file\n");
 }

@@ -229,7 +229,8 @@ static void a_reload_and_a_run_are_waited_for_side_by_side(void **state)
 	int waiting = begin_wait(fixture, WAIT("50s"));
 	int reloading = begin_reload(fixture);
 
-	server_reload_done(fixture->server, 3, "", NULL);
+	server_reload_done(fixture->server,
+			   &(struct server_reload){ .generation = 3, .needs_restart = "" });
 	assert_true(read_answer(fixture, reloading, &reload, true));
 	assert_non_null(strstr(reload.data, "generation"));
 	assert_int_equal(receive(waiting, &run), -1);

@@ -59,6 +59,27 @@ static void what_is_no_request_of_ours_is_refused(void **state)
 	assert_alive(fixture);
 }
 
+static void a_target_with_a_nul_is_not_cut_there_but_refused(void **state)
+{
+	/* The sign stands for it. */
+	static const char *const targets[] = { "/healthz@",	    "/healthz@evil",
+					       "/healthz@/../x",    "/v1/runs?@limit=1",
+					       "/v1/runs?limit=1@", "@" };
+	struct fixture *fixture = *state;
+
+	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+		_cleanup_text_ struct text request = TEXT_INIT;
+		_cleanup_text_ struct text answer = TEXT_INIT;
+
+		text_format(&request, "GET %s HTTP/1.1\r\n" HOST "\r\n", targets[i]);
+		*strchr(request.data, '@') = '\0';
+		assert_int_equal(ask_bytes(fixture, connect_tcp(fixture), request.data,
+					   request.length, &answer),
+				 400);
+	}
+	assert_alive(fixture);
+}
+
 static void a_request_smuggled_behind_another_is_never_carried_out(void **state)
 {
 	static const char inner[] = "POST /v1/scenarios/a/runs HTTP/1.1\r\n" HOST
@@ -280,7 +301,9 @@ static void random_bytes_leave_the_server_standing(void **state)
 		is_closed_within(fixture, fd, 20 * MS, &answer);
 		close(fd);
 		if (fixture->reloads > 0) {
-			server_reload_done(fixture->server, 1, "", NULL);
+			server_reload_done(fixture->server,
+					   &(struct server_reload){ .generation = 1,
+								    .needs_restart = "" });
 			fixture->reloads = 0;
 		}
 	}
@@ -291,6 +314,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_no_request_of_ours_is_refused),
+		TEST(a_target_with_a_nul_is_not_cut_there_but_refused),
 		TEST(a_request_smuggled_behind_another_is_never_carried_out),
 		TEST(too_much_of_anything_is_refused_and_closed),
 		TEST_IMPATIENT(a_client_that_sends_slowly_for_ever_is_cut_off),

@@ -205,36 +205,63 @@ static void all_who_wait_for_a_reload_are_told_its_end(void **state)
 	assert_int_equal(fixture->reloads, 1);
 	assert_int_equal(receive(a, &first), -1);
 	assert_alive(fixture);
-	server_reload_done(fixture->server, 3, "listen, http.listen", NULL);
+	server_reload_done(fixture->server,
+			   &(struct server_reload){ .generation = 3,
+						    .needs_restart = "listen, http.listen" });
 	assert_true(read_answer(fixture, a, &first, true));
 	assert_true(read_answer(fixture, b, &second, true));
 	assert_int_equal(status_of(&first), 200);
 	assert_non_null(strstr(
-		first.data, "{\"generation\":3,\"pending_restart\":[\"listen\",\"http.listen\"]}"));
+		first.data,
+		"{\"generation\":3,\"pending_restart\":[\"listen\",\"http.listen\"],\"warnings\":[]}"));
 	assert_int_equal(status_of(&second), 200);
 	assert_true(is_closed_within(fixture, a, 500 * MS, &first));
 	close(a);
 	close(b);
 	close(begin_reload(fixture));
 	assert_int_equal(fixture->reloads, 2);
-	server_reload_done(fixture->server, 3, "", NULL);
+	server_reload_done(fixture->server,
+			   &(struct server_reload){ .generation = 3, .needs_restart = "" });
 }
 
 static void a_refused_reload_lists_every_error(void **state)
 {
 	struct fixture *fixture = *state;
-	_cleanup_json_ json_t *problems =
+	_cleanup_json_ json_t *errors =
 		json_pack("[s,s]", "a.yaml:1:2: error: x", "b.yaml:3:4: error: \"y\"");
+	_cleanup_json_ json_t *warnings = json_pack("[s]", "a.yaml:9:1: warning: z");
 	_cleanup_text_ struct text answer = TEXT_INIT;
 	int fd = begin_reload(fixture);
 
-	server_reload_done(fixture->server, 3, "", problems);
+	server_reload_done(fixture->server, &(struct server_reload){ .generation = 3,
+								     .needs_restart = "",
+								     .is_refused = true,
+								     .errors = errors,
+								     .warnings = warnings });
 	assert_true(read_answer(fixture, fd, &answer, true));
 	assert_int_equal(status_of(&answer), 422);
 	assert_non_null(
 		strstr(answer.data,
 		       "\"errors\":[\"a.yaml:1:2: error: x\",\"b.yaml:3:4: error: \\\"y\\\"\"]"));
+	assert_non_null(strstr(answer.data, "\"warnings\":[\"a.yaml:9:1: warning: z\"]"));
 	assert_non_null(strstr(answer.data, "application/problem+json"));
+	close(fd);
+}
+
+static void a_configuration_that_cannot_be_read_is_no_error_of_it(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_text_ struct text answer = TEXT_INIT;
+	int fd = begin_reload(fixture);
+
+	server_reload_done(fixture->server,
+			   &(struct server_reload){ .generation = 3,
+						    .needs_restart = "",
+						    .is_refused = true,
+						    .unread = "a.yaml: not read within 10 s" });
+	assert_true(read_answer(fixture, fd, &answer, true));
+	assert_int_equal(status_of(&answer), 503);
+	assert_non_null(strstr(answer.data, "a.yaml: not read within 10 s; generation 3 stays"));
 	close(fd);
 }
 
@@ -249,7 +276,8 @@ static void a_reload_that_ends_at_once_is_answered_at_once(void **state)
 		assert_int_equal(fixture->reloads, i);
 	}
 	/* One that nobody asked for over HTTP. */
-	server_reload_done(fixture->server, 8, "", NULL);
+	server_reload_done(fixture->server,
+			   &(struct server_reload){ .generation = 8, .needs_restart = "" });
 }
 
 static void a_client_that_leaves_while_it_waits_is_forgotten(void **state)
@@ -259,7 +287,8 @@ static void a_client_that_leaves_while_it_waits_is_forgotten(void **state)
 
 	close(fd);
 	turn(fixture, 20 * MS);
-	server_reload_done(fixture->server, 3, "", NULL);
+	server_reload_done(fixture->server,
+			   &(struct server_reload){ .generation = 3, .needs_restart = "" });
 	turn(fixture, 20 * MS);
 	assert_alive(fixture);
 }
@@ -273,7 +302,8 @@ static void a_reload_that_does_not_end_is_answered_with_a_timeout(void **state)
 	assert_true(read_answer(fixture, fd, &answer, true));
 	assert_int_equal(status_of(&answer), 504);
 	close(fd);
-	server_reload_done(fixture->server, 3, "", NULL);
+	server_reload_done(fixture->server,
+			   &(struct server_reload){ .generation = 3, .needs_restart = "" });
 	assert_alive(fixture);
 }
 
@@ -401,6 +431,7 @@ int main(void)
 		TEST(listeners_that_cannot_be_had_are_explained),
 		TEST(all_who_wait_for_a_reload_are_told_its_end),
 		TEST(a_refused_reload_lists_every_error),
+		TEST(a_configuration_that_cannot_be_read_is_no_error_of_it),
 		TEST(a_reload_that_ends_at_once_is_answered_at_once),
 		TEST(a_client_that_leaves_while_it_waits_is_forgotten),
 		TEST_IMPATIENT(a_reload_that_does_not_end_is_answered_with_a_timeout),
