@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "config/place.h"
+#include "util/units.h"
 
 #define NAMED_SCENARIOS 4
+#define LARGEST_PACKET_BYTES 4096
 
 struct report_target {
 	struct reader *reader;
@@ -89,6 +91,49 @@ static void check_selectors(struct report_target *target, const struct scenario 
 	}
 }
 
+static uint64_t largest_size(const struct operation *operation)
+{
+	uint64_t largest = 0;
+
+	for (size_t i = 0; i < operation->size_count; i++) {
+		uint64_t bytes = operation->sizes[i].size_bytes;
+
+		largest = bytes > largest ? bytes : largest;
+	}
+	return largest;
+}
+
+/*
+ * The largest packet of RDMA: what is larger is sent, and placed, in several, and half a round trip
+ * is no more the latency of the path.
+ */
+static void check_pingpong_sizes(struct report_target *target, const struct scenario *scenario)
+{
+	const struct workload_settings *workload = &scenario->workload.workload;
+	char size[UNITS_SIZE];
+	char sentence[300];
+
+	if (workload->pattern != PATTERN_PINGPONG) {
+		return;
+	}
+	for (size_t i = 0; i < workload->op_count; i++) {
+		const struct operation *operation = &workload->ops[i];
+		uint64_t largest = largest_size(operation);
+		char field[40];
+
+		if (largest <= LARGEST_PACKET_BYTES) {
+			continue;
+		}
+		snprintf(field, sizeof(field), "workload.ops[%zu].size", i);
+		snprintf(
+			sentence, sizeof(sentence),
+			"%s is more than one packet (4KiB at most): its latency is the time to send and "
+			"place all of it, not that of the path; for that write 4KiB or less",
+			units_write_size(largest, size));
+		report_problem(target, true, field, NULL, sentence);
+	}
+}
+
 static void check_scenario(struct reader *reader, size_t index)
 {
 	struct scenario *scenario = reader->config->scenarios[index];
@@ -98,9 +143,21 @@ static void check_scenario(struct reader *reader, size_t index)
 		return; /* what could not be read cannot be compared */
 	}
 	scenario_check(scenario, report_error, &target);
+	check_pingpong_sizes(&target, scenario);
 	if (scenario->is_enabled && reader->config->peer_count > 0) {
 		check_selectors(&target, scenario);
 	}
+}
+
+/* Two of one name are told elsewhere. */
+static bool is_named_before(const struct config *config, size_t index)
+{
+	for (size_t i = 0; i < index; i++) {
+		if (strcmp(config->scenarios[i]->name, config->scenarios[index]->name) == 0) {
+			return true;
+		}
+	}
+	return false;
 }
 
 /*
@@ -119,7 +176,8 @@ static void check_traffic_classes(struct reader *reader)
 		const struct scenario *scenario = config->scenarios[i];
 
 		if (!reader->is_sound[i] || !scenario->is_enabled ||
-		    scenario->workload.qp.traffic_class != SCHEMA_AUTO) {
+		    scenario->workload.qp.traffic_class != SCHEMA_AUTO ||
+		    is_named_before(config, i)) {
 			continue;
 		}
 		target.origin = count == 0 ? &reader->scenarios[i] : target.origin;

@@ -45,6 +45,7 @@ const struct schema_field file_fields[] = {
 	{ .key = "version",
 	  .type = SCHEMA_CUSTOM,
 	  .is_required = true,
+	  .example = "version: 1",
 	  .size = sizeof(void *),
 	  .parse = read_version,
 	  .offset = offsetof(struct file_sections, version),

@@ -40,7 +40,7 @@ static const char *parse_term(char *term, struct selector_term *ret)
 	bool is_negated;
 
 	if (!equals || equals == term) {
-		return "must be *, key=value or key!=value; a comma between terms means and, a list means or";
+		return "must be \"*\", key=value or key!=value (of one node: name=NODE); a comma between terms means and, a list means or";
 	}
 	is_negated = equals[-1] == '!';
 	equals[is_negated ? -1 : 0] = '\0';

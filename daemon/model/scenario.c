@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "model/footprint.h"
+#include "model/histogram.h"
 #include "util/units.h"
 
 const char *const topology_type_names[] = { "pairs", "ring",   "full_mesh", "star",
@@ -110,6 +111,7 @@ const struct schema_field scenario_fields[] = {
 	{ .key = "name",
 	  .type = SCHEMA_NAME,
 	  .is_required = true,
+	  .example = "name: ring",
 	  SCENARIO(name),
 	  .size = LIMIT_NAME,
 	  .doc = "Unique over all files; in results, metrics and commands." },
@@ -290,6 +292,32 @@ static void check_expectations(struct check *check, const struct scenario *scena
 	}
 }
 
+/* A percentile of fewer samples than lie beyond it is no number: the judge would never have one. */
+static void check_samples(struct check *check, const struct scenario *scenario)
+{
+	uint64_t iterations = scenario->workload.run.iterations;
+
+	for (size_t i = 0; iterations > 0 && i < scenario->expect.count; i++) {
+		const struct expectation *expectation = &scenario->expect.items[i];
+		uint64_t needed;
+		char field[32];
+
+		if (expectation->metric != METRIC_LATENCY ||
+		    expectation->statistic != STATISTIC_PERCENTILE) {
+			continue;
+		}
+		needed = histogram_needed_count(expectation->percentile_ppm);
+		if (iterations < needed) {
+			snprintf(field, sizeof(field), "expect[%zu]", i);
+			complain(check, field, "run.iterations",
+				 "\"%s\" needs %" PRIu64 " samples, and run.iterations is %" PRIu64
+				 ": it could never be judged; use %" PRIu64
+				 " iterations or more, or a lower percentile",
+				 expectation->text, needed, iterations, needed);
+		}
+	}
+}
+
 unsigned scenario_check(struct scenario *scenario, workload_report_fn report, void *arg)
 {
 	struct check check = { .report = report, .arg = arg };
@@ -306,5 +334,6 @@ unsigned scenario_check(struct scenario *scenario, workload_report_fn report, vo
 	check_period(&check, scenario);
 	check_footprint(&check, scenario);
 	check_expectations(&check, scenario);
+	check_samples(&check, scenario);
 	return check.count;
 }

@@ -27,11 +27,48 @@ struct reader {
 	problems_add((reader)->problems, false, (reader)->source.path, (unsigned)(mark).line + 1, \
 		     (unsigned)(mark).column + 1, __VA_ARGS__)
 
+/* What libyaml says is right, and tells nobody what to do. */
+static const char *syntax_cure(const char *what, const char *context)
+{
+	static const struct {
+		const char *what;
+		const char *context; /* NULL: any */
+		const char *cure;
+	} cures[] = {
+		{ "mapping values are not allowed", NULL,
+		  "; put a value that has \": \" in it in quotes, or look for a wrong indentation" },
+		{ "alphabetic or numeric character", "alias",
+		  "; put a value that begins with * in quotes: \"*\"" },
+		{ "alphabetic or numeric character", "anchor",
+		  "; put a value that begins with & in quotes" },
+		{ "cannot start any token", NULL,
+		  "; put a value that begins with @, `, % or a tab in quotes" },
+		{ "expected ',' or '}'", NULL,
+		  "; close the { }, or put a value with \": \", \"{\" or \"}\" in it in quotes" },
+		{ "expected ',' or ']'", NULL,
+		  "; close the [ ], or put a value with \"[\" or \"]\" in it in quotes" },
+		{ "could not find expected ':'", NULL,
+		  "; a key is followed by a colon and a blank" },
+		{ "expected '-' indicator", NULL,
+		  "; the items of a list begin with \"- \" in one column" },
+		{ "did not find expected key", NULL, "; the keys of a map begin in one column" },
+	};
+
+	for (size_t i = 0; i < sizeof(cures) / sizeof(cures[0]); i++) {
+		if (strstr(what, cures[i].what) &&
+		    (!cures[i].context || (context && strstr(context, cures[i].context)))) {
+			return cures[i].cure;
+		}
+	}
+	return "";
+}
+
 static void complain_syntax(struct reader *reader)
 {
 	const yaml_parser_t *parser = &reader->parser;
 	yaml_mark_t mark = parser->problem_mark;
 	const char *what = parser->problem ? parser->problem : "cannot be read";
+	const char *cure = syntax_cure(what, parser->context);
 	size_t offset;
 
 	if (parser->error == YAML_READER_ERROR) {
@@ -46,12 +83,12 @@ static void complain_syntax(struct reader *reader)
 	    strstr(what, "tab character")) {
 		complain(reader, mark, "tab used for indentation; use spaces");
 	} else if (parser->context && parser->context_mark.line != mark.line) {
-		complain(reader, mark, "YAML: %s (%s that begins at line %u)", what,
-			 parser->context, (unsigned)parser->context_mark.line + 1);
+		complain(reader, mark, "YAML: %s (%s that begins at line %u)%s", what,
+			 parser->context, (unsigned)parser->context_mark.line + 1, cure);
 	} else if (parser->context) {
-		complain(reader, mark, "YAML: %s (%s)", what, parser->context);
+		complain(reader, mark, "YAML: %s (%s)%s", what, parser->context, cure);
 	} else {
-		complain(reader, mark, "YAML: %s", what);
+		complain(reader, mark, "YAML: %s%s", what, cure);
 	}
 }
 

@@ -11,6 +11,8 @@
 #include "util/schema_reference.h"
 #include "util/schema_value.h"
 
+#define NAMED_KEYS 4 /* of a map, to who did not write one */
+
 /* What stays the same on the way down a file. */
 struct walk {
 	const struct schema_field *root;
@@ -57,6 +59,26 @@ static void describe_node(const struct document_node *node, struct text *out)
 	case DOCUMENT_SCALAR:
 		text_format(out, "\"%s\"", text_quote(quoted, node->scalar));
 		break;
+	}
+}
+
+/* The keys that may be written here: the later ones may not, nor those of JSON alone. */
+static bool is_written(const struct schema_field *field)
+{
+	return field->type != SCHEMA_LATER && (field->type != SCHEMA_CUSTOM || field->parse);
+}
+
+/* "a map", and what would be in it: whoever wrote one value seldom knows. */
+static void describe_map(const struct schema_field *fields, struct text *out)
+{
+	size_t count = 0;
+
+	text_add(out, schema_value_hint(SCHEMA_MAP));
+	for (; fields && fields->key; fields++) {
+		if (is_written(fields) && count++ < NAMED_KEYS) {
+			text_format(out, "%s%s", count == 1 ? " with keys such as " : ", ",
+				    fields->key);
+		}
 	}
 }
 
@@ -212,12 +234,6 @@ static bool find_elsewhere(const struct schema_field *fields, const struct schem
 	return false;
 }
 
-/* The keys that may be written here: the later ones may not, nor those of JSON alone. */
-static bool is_written(const struct schema_field *field)
-{
-	return field->type != SCHEMA_LATER && (field->type != SCHEMA_CUSTOM || field->parse);
-}
-
 static void complain_unknown(const struct schema_field *fields, const struct document_node *key,
 			     const char *place, const struct walk *walk)
 {
@@ -269,8 +285,10 @@ static bool parse_map(const struct schema_field *fields, const struct document_n
 		      const char *place, void *object, const struct walk *walk)
 {
 	unsigned errors_before = walk->context->problems->errors;
+	_cleanup_text_ struct text wanted = TEXT_INIT;
 
-	if (!check_kind(map, place, DOCUMENT_MAP, schema_value_hint(SCHEMA_MAP), walk->context)) {
+	describe_map(fields, &wanted);
+	if (!check_kind(map, place, DOCUMENT_MAP, wanted.data, walk->context)) {
 		return false;
 	}
 	for (size_t i = 0; i < map->count; i++) {
@@ -295,8 +313,9 @@ static bool parse_map(const struct schema_field *fields, const struct document_n
 	}
 	for (const struct schema_field *field = fields; field->key; field++) {
 		if (field->is_required && !document_get(map, field->key)) {
-			complain(walk->context, map, place, "missing required key \"%s\"",
-				 field->key);
+			complain(walk->context, map, place, "missing required key \"%s\"%s%s",
+				 field->key, field->example ? ", such as " : "",
+				 field->example ? field->example : "");
 		}
 	}
 	return walk->context->problems->errors == errors_before;

@@ -83,6 +83,8 @@ struct schema_field {
 	schema_write_fn write;
 	schema_read_fn read;
 	const char *doc; /* one line of help: meaning, RDMA term */
+	const char *example; /* of a required one, as a person would write it, for who left it out;
+				or NULL */
 };
 
 /* Writes the defaults of every field (maps too; lists become empty) into *object. */

@@ -400,6 +400,32 @@ static void an_unset_traffic_class_is_warned_of_once_for_all_scenarios(void **st
 	assert_null(strstr(fixture->printed.data, "traffic_class"));
 }
 
+static void a_scenario_that_is_there_twice_is_named_once_by_warnings(void **state)
+{
+	struct fixture *fixture = *state;
+
+	write_file(fixture, "main.yaml",
+		   "version: 1\n" KEY "scenarios:\n  - name: a\n" WORKLOAD
+		   "  - name: a\n" WORKLOAD);
+	assert_null(load(fixture));
+	assert_printed(fixture, "traffic_class: not set in \"a\": on RoCE");
+}
+
+static void a_pingpong_of_many_packets_is_warned_of(void **state)
+{
+	struct fixture *fixture = *state;
+
+	write_file(
+		fixture, "main.yaml",
+		"version: 1\n" KEY "scenarios:\n  - name: a\n    disruptive: true\n"
+		"    workload: { pattern: pingpong, ops: [{ op: write, size: 4KiB }, { op: write, size: 64KiB }] }\n");
+	assert_non_null(load(fixture));
+	assert_printed(fixture,
+		       "warning: scenarios[0].workload.ops[1].size: 64KiB is more than one "
+		       "packet (4KiB at most): its latency is the time to send and place");
+	assert_null(strstr(fixture->printed.data, "ops[0]"));
+}
+
 static void keys_that_need_a_restart_are_named(void **state)
 {
 	struct fixture *fixture = *state;
@@ -558,6 +584,8 @@ int main(void)
 		TEST(the_hash_tells_what_scenarios_say_and_not_how),
 		TEST(warnings_leave_the_configuration_usable),
 		TEST(an_unset_traffic_class_is_warned_of_once_for_all_scenarios),
+		TEST(a_scenario_that_is_there_twice_is_named_once_by_warnings),
+		TEST(a_pingpong_of_many_packets_is_warned_of),
 		TEST(keys_that_need_a_restart_are_named),
 		TEST(a_snapshot_lives_as_long_as_someone_holds_it),
 		TEST(combinations_are_judged_beside_errors_elsewhere_in_the_scenario),

@@ -238,14 +238,14 @@ static void syntax_errors_have_their_place(void **state)
 {
 	REFUSES("a: [1, 2\nb: 3\n",
 		"f:2:2: error: YAML: did not find expected ',' or ']' (while parsing a flow "
-		"sequence that begins at line 1)\n");
+		"sequence that begins at line 1); close the [ ], or put a value with \"[\" or \"]\" in it in quotes\n");
 	REFUSES("a: 1\n  b: 2\n",
-		"f:2:4: error: YAML: mapping values are not allowed in this context\n");
+		"f:2:4: error: YAML: mapping values are not allowed in this context; put a value that has \": \" in it in quotes, or look for a wrong indentation\n");
 	REFUSES("a: 'x\n",
 		"f:2:1: error: YAML: found unexpected end of stream (while scanning a quoted scalar "
 		"that begins at line 1)\n");
 	REFUSES("a: @x\n",
-		"f:1:4: error: YAML: found character that cannot start any token (while scanning for the next token)\n");
+		"f:1:4: error: YAML: found character that cannot start any token (while scanning for the next token); put a value that begins with @, `, % or a tab in quotes\n");
 	REFUSES("%YAML 2.0\n---\na: 1\n", "f:1:1: error: YAML: found incompatible YAML document\n");
 }
 
@@ -256,7 +256,7 @@ static void all_problems_of_a_file_are_said(void **state)
 		"f:2:4: error: alias \"*x\" is not supported; write the value itself\n"
 		"f:3:4: error: tag \"!t\" is not supported; remove it\n"
 		"f:5:1: error: YAML: did not find expected ',' or ']' (while parsing a flow sequence that begins "
-		"at line 4)\n");
+		"at line 4); close the [ ], or put a value with \"[\" or \"]\" in it in quotes\n");
 }
 
 static void depth_is_limited_and_ends_the_reading(void **state)

@@ -198,7 +198,7 @@ static void wrong_labels_are_refused_with_their_place(void **state)
 	expect_problem("who: {a: b}\n", "must be a selector");
 	expect_problem("who: []\n", "selects nothing");
 	expect_problem("who: [a=1, [b=1]]\n", "who[1]");
-	expect_problem("who: role\n", "\"role\" must be *");
+	expect_problem("who: role\n", "\"role\" must be \"*\"");
 }
 
 static void both_come_back_from_json(void **state)

@@ -246,9 +246,15 @@ static void texts_and_names_are_bounded(void **state)
 
 static void wrong_kinds_say_what_was_found(void **state)
 {
-	expect_said(WITH("qp: 5"), "f:3:5: error: qp: expected a map, found \"5\"\n");
-	expect_said(WITH("qp: [1]"), "f:3:5: error: qp: expected a map, found a list\n");
-	expect_said(WITH("qp:"), "f:3:4: error: qp: has no value; expected a map\n");
+	expect_said(
+		WITH("qp: 5"),
+		"f:3:5: error: qp: expected a map with keys such as num_qps, qkey, gid_index, found \"5\"\n");
+	expect_said(
+		WITH("qp: [1]"),
+		"f:3:5: error: qp: expected a map with keys such as num_qps, qkey, gid_index, found a list\n");
+	expect_said(
+		WITH("qp:"),
+		"f:3:4: error: qp: has no value; expected a map with keys such as num_qps, qkey, gid_index\n");
 	expect_said(WITH("duration:"),
 		    "f:3:10: error: duration: has no value; expected a duration such as 10s\n");
 	expect_said(WITH("duration: {a: 1}"),
@@ -261,8 +267,9 @@ static void wrong_kinds_say_what_was_found(void **state)
 		    "f:3:5: error: on: expected a list of words, found \"manual\"\n");
 	expect_said("name: n\nops: {op: read}\n",
 		    "f:2:6: error: ops: expected a list of maps, found a map\n");
-	expect_said("name: n\nops: [read]\n",
-		    "f:2:7: error: ops[0]: expected a map, found \"read\"\n");
+	expect_said(
+		"name: n\nops: [read]\n",
+		"f:2:7: error: ops[0]: expected a map with keys such as op, size, weight, found \"read\"\n");
 	expect_said(WITH("pair:"), "f:3:6: error: pair: has no value\n");
 }
 
