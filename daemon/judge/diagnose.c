@@ -522,16 +522,8 @@ static void find_too_few(struct measurement *measurement)
 
 void diagnose_measurement(struct measurement *measurement)
 {
-	bool is_host = host_evidence_explains_error(measurement);
-
-	/* The cause before what it caused. */
-	if (is_host) {
-		host_evidence_find(measurement);
-	}
 	diagnose_failure(&measurement->first_error, measurement, &measurement->findings);
-	if (!is_host) {
-		host_evidence_find(measurement);
-	}
+	host_evidence_find(measurement);
 	find_missed(measurement);
 	find_bus(measurement);
 	find_too_few(measurement);

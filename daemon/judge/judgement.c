@@ -128,6 +128,16 @@ static enum verdict judge_totals(struct measurement *measurement)
 	return VERDICT_PASS;
 }
 
+/* A starved host may have caused it, and nothing else explains it: no port that went down, say. */
+static bool is_hosts(const struct measurement *measurement)
+{
+	const struct findings *findings = &measurement->findings;
+
+	return (finding_has(findings, FINDING_STALLED, CONFIDENCE_POSSIBLE) ||
+		finding_has(findings, FINDING_RECEIVER_NOT_READY, CONFIDENCE_POSSIBLE)) &&
+	       host_evidence_explains_error(measurement);
+}
+
 void judgement_measurement(struct measurement *measurement)
 {
 	enum verdict verdict;
@@ -136,8 +146,7 @@ void judgement_measurement(struct measurement *measurement)
 
 	if (error_is_set(&measurement->first_error.error)) {
 		measurement->verdict = judgement_of_failure(&measurement->first_error);
-		if (measurement->verdict == VERDICT_FAIL &&
-		    host_evidence_explains_error(measurement)) {
+		if (measurement->verdict == VERDICT_FAIL && is_hosts(measurement)) {
 			measurement->verdict = VERDICT_INCONCLUSIVE;
 		}
 		return;

@@ -216,6 +216,22 @@ static void a_stall_on_a_starved_host_is_the_hosts(void **state)
 	free(m);
 }
 
+static void a_port_that_went_down_is_the_reason_on_a_starved_host_as_well(void **state)
+{
+	struct measurement *m = new_measurement();
+	struct port_report *report = &m->responder.totals.port_report;
+
+	fail_with(m, "stall", ERROR_KIND_NONE, 0);
+	throttle(&m->initiator);
+	m->first_error.at_ns = 4 * S;
+	report->events[report->event_count++] =
+		(struct port_event){ .kind = PORT_EVENT_PORT_ERR, .at_ns = S };
+	judge(m);
+	assert_first(m, FINDING_PORT_DOWN, CONFIDENCE_CERTAIN);
+	assert_int_equal(m->verdict, VERDICT_FAIL);
+	free(m);
+}
+
 static void a_stall_between_quiet_hosts_is_the_fabrics(void **state)
 {
 	struct measurement *m = new_measurement();
@@ -324,6 +340,7 @@ int main(void)
 		cmocka_unit_test(a_miss_with_quiet_hosts_speaks_against_them),
 		cmocka_unit_test(a_slow_cpu_far_from_the_device_is_told_beside_a_miss),
 		cmocka_unit_test(a_stall_on_a_starved_host_is_the_hosts),
+		cmocka_unit_test(a_port_that_went_down_is_the_reason_on_a_starved_host_as_well),
 		cmocka_unit_test(a_stall_between_quiet_hosts_is_the_fabrics),
 		cmocka_unit_test(
 			a_receiver_is_not_ready_for_want_of_cpu_only_where_it_is_short_itself),
