@@ -255,6 +255,7 @@ void job_start(struct job *job)
 	}
 	job->state = JOB_RUNNING;
 	job->started_mono_ns = clock_mono_ns();
+	job_guard_begin(job);
 	if (job->worker) {
 		worker_start(job->worker, job->traffic);
 	} else {
@@ -265,6 +266,7 @@ void job_start(struct job *job)
 /* Takes the totals. */
 static void end_traffic(struct job *job, struct totals *totals)
 {
+	job_guard_end(job);
 	if (job->is_releasing) {
 		job->state = JOB_FINISHED;
 		sample_totals_done(totals);

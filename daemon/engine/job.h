@@ -10,6 +10,7 @@
 
 #include "engine/context.h"
 #include "engine/engine.h"
+#include "engine/guard.h"
 #include "engine/worker.h"
 #include "host/supply.h"
 #include "model/counter.h"
@@ -94,6 +95,8 @@ struct job {
 	uint64_t counters_identity; /* of the device that they were read from */
 	struct supply supply_before;
 	struct totals totals; /* while COUNTING */
+	sd_event_source *guard_timer; /* while disruptive traffic goes on */
+	struct guard guard;
 	bool was_running; /* at the last look of the watchdog */
 	uint64_t seen_progress;
 };
@@ -129,6 +132,10 @@ void job_device_failed(struct job *job, const struct context *context,
 /* What the device said is the failure of totals that have none of their own, or one that follows
  * from it: flushes, and calls that a device which is gone refuses. */
 void job_device_explain(const struct job *job, struct totals *totals);
+
+/* job_guard.c: from the start of disruptive traffic to its end. */
+void job_guard_begin(struct job *job);
+void job_guard_end(struct job *job);
 
 /* Shared by the files of job_*. */
 void job_note(struct job *job, enum job_note_kind kind);

@@ -37,6 +37,7 @@ void job_release_now(struct job *job)
 {
 	void (*released)(void *arg, struct job *job) = job->events.released;
 
+	job_guard_end(job);
 	if (job->device) {
 		context_release(job->context);
 	}

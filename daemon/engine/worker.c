@@ -228,6 +228,11 @@ uint64_t worker_progress(const struct worker *worker)
 	return atomic_load_explicit(&((struct worker *)worker)->steps, memory_order_relaxed);
 }
 
+uint64_t worker_cpu_ns(const struct worker *worker)
+{
+	return thread_cpu_ns(worker->thread);
+}
+
 uint64_t worker_call_ns(const struct worker *worker, uint64_t now_mono_ns, const char **ret_call)
 {
 	uint64_t since_mono_ns;

@@ -37,6 +37,8 @@ void worker_start(struct worker *worker, struct traffic *traffic);
 void worker_stop(struct worker *worker);
 /* Grows while the worker makes steps: the watchdog compares. */
 uint64_t worker_progress(const struct worker *worker);
+/* CPU time that it had so far; UINT64_MAX when it cannot be read. A system call. */
+uint64_t worker_cpu_ns(const struct worker *worker);
 /*
  * How long it has been in a call to the device that may block, and which; 0: it is in none.
  */

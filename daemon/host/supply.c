@@ -91,6 +91,11 @@ static uint64_t read_pressure_ns(const char *root, const char *of, const char *k
 	return strtoull(total + strlen("total="), NULL, 10) * NS_PER_US;
 }
 
+uint64_t supply_memory_pressure_ns(const char *root)
+{
+	return read_pressure_ns(root, "memory", "full");
+}
+
 void supply_read(const char *root, const int *cpus, unsigned cpu_count, struct supply *ret)
 {
 	struct cgroup_throttling throttling;
@@ -111,7 +116,7 @@ void supply_read(const char *root, const int *cpus, unsigned cpu_count, struct s
 	}
 	ret->stolen_ns = read_stolen_ns(root, cpus, cpu_count);
 	ret->cpu_pressure_ns = read_pressure_ns(root, "cpu", "some");
-	ret->memory_pressure_ns = read_pressure_ns(root, "memory", "full");
+	ret->memory_pressure_ns = supply_memory_pressure_ns(root);
 }
 
 static uint64_t read_khz(const char *root, uint64_t cpu, const char *file)

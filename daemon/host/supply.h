@@ -21,6 +21,9 @@ struct supply {
 /* cpus: whose stolen time counts; NULL: those that this process may use. */
 void supply_read(const char *root, const int *cpus, unsigned cpu_count, struct supply *ret);
 
+/* Of these, the last alone. */
+uint64_t supply_memory_pressure_ns(const char *root);
+
 struct supply_cpu {
 	uint64_t frequency_hz; /* now */
 	uint64_t max_frequency_hz; /* that the CPU can */

@@ -188,6 +188,17 @@ static bool find_stall(const struct view *view)
 	return true;
 }
 
+static bool find_starved(const struct view *view)
+{
+	if (!is_call(view, "starved")) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_HOST_STARVED, CONFIDENCE_CERTAIN, view->evidence,
+		    "%s ended the run to spare its host: %s", node_of(view),
+		    view->failure->error.text);
+	return true;
+}
+
 static bool find_unresolved_path(const struct view *view)
 {
 	bool is_silent = is_errno(view, ETIMEDOUT) || is_errno(view, EHOSTUNREACH) ||
@@ -357,6 +368,7 @@ static bool (*const error_rules[])(const struct view *view) = {
 	find_unsupported,
 	find_deadline,
 	find_stall,
+	find_starved,
 	find_unresolved_path,
 	find_lost_path,
 	find_receiver,

@@ -61,6 +61,15 @@ uint64_t clock_thread_cpu_ns(void)
 	return read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+uint64_t clock_cpu_ns(clockid_t id)
+{
+	struct timespec now;
+
+	return clock_gettime(id, &now) < 0
+		       ? UINT64_MAX
+		       : (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
 uint64_t clock_ticks(void)
 {
 	if (__builtin_expect(state.is_tsc, HAS_TSC)) {

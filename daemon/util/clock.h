@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #define CLOCK_NEVER UINT64_MAX
 
@@ -20,6 +21,8 @@ uint64_t clock_mono_ns(void);
 int64_t clock_real_ns(void);
 /* CPU time of the calling thread. A system call. */
 uint64_t clock_thread_cpu_ns(void);
+/* Of a clock of pthread_getcpuclockid(3); UINT64_MAX when it cannot be read: its thread ended. */
+uint64_t clock_cpu_ns(clockid_t id);
 
 /*
  * The counter: TSC where the kernel's clocksource is tsc, else CLOCK_MONOTONIC ns. No

@@ -289,3 +289,10 @@ int thread_cpu(void)
 {
 	return sched_getcpu();
 }
+
+uint64_t thread_cpu_ns(const struct thread *thread)
+{
+	clockid_t id;
+
+	return pthread_getcpuclockid(thread->id, &id) == 0 ? clock_cpu_ns(id) : UINT64_MAX;
+}

@@ -72,5 +72,9 @@ void thread_detach(struct thread **thread);
 /* CPUs this process may use. `cpus` gets at most `max`; returns how many there are. */
 unsigned thread_cpus(int *cpus, unsigned max);
 
+/* CPU time of that thread so far, a system call; UINT64_MAX when it cannot be read. Any thread, as
+ * long as that one is not joined. */
+uint64_t thread_cpu_ns(const struct thread *thread);
+
 /* The CPU that the calling thread is on at this moment; -1 = unknown. */
 int thread_cpu(void);

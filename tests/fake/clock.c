@@ -106,6 +106,14 @@ uint64_t clock_thread_cpu_ns(void)
 	return fake_clock_now_ns();
 }
 
+uint64_t clock_cpu_ns(clockid_t id)
+{
+	if (!atomic_load_explicit(&is_virtual, memory_order_relaxed)) {
+		return kernel_ns(id);
+	}
+	return fake_clock_now_ns();
+}
+
 uint64_t clock_ticks(void)
 {
 	uint64_t cost_ns = atomic_load_explicit(&read_cost_ns, memory_order_relaxed);

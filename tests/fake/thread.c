@@ -9,6 +9,7 @@
 #define thread_join real_thread_join
 #define thread_cpus real_thread_cpus
 #define thread_cpu real_thread_cpu
+#define thread_cpu_ns real_thread_cpu_ns
 #define thread_mark real_thread_mark
 #define thread_doing real_thread_doing
 #include "util/thread.c" /* NOLINT(bugprone-suspicious-include) */
@@ -18,6 +19,7 @@
 #undef thread_join
 #undef thread_cpus
 #undef thread_cpu
+#undef thread_cpu_ns
 #undef thread_mark
 #undef thread_doing
 
@@ -47,6 +49,7 @@ void thread_wake(struct thread *thread);
 int thread_join(struct thread **thread, uint64_t deadline_mono_ns);
 unsigned thread_cpus(int *cpus, unsigned max);
 int thread_cpu(void);
+uint64_t thread_cpu_ns(const struct thread *thread);
 void thread_mark(const char *doing);
 const char *thread_doing(const struct thread *thread, uint64_t *ret_since_mono_ns);
 
@@ -457,4 +460,11 @@ const char *thread_doing(const struct thread *thread, uint64_t *ret_since_mono_n
 int thread_cpu(void)
 {
 	return inside_world() == NULL ? real_thread_cpu() : 0;
+}
+
+/* One of a world has all the time there is. */
+uint64_t thread_cpu_ns(const struct thread *thread)
+{
+	return inside_world() == NULL ? real_thread_cpu_ns((const struct real_thread *)thread)
+				      : fake_clock_now_ns();
 }

@@ -74,6 +74,28 @@ UP='
   [ "$status" -eq 0 ]
 }
 
+@test "a disruptive run on a host without CPU ends early: inconclusive, RDT-0115 certain and first, the first error says why; the next one passes" {
+  run guest "$UP"'
+    scenario bulk "$STREAM" "{ warmup: 0s, duration: 40s }"
+    scenario short "$STREAM" "{ warmup: 0s, iterations: 500 }"
+    cp bulk.yaml short.yaml node1/scenarios.d/
+    ctl 1 reload >/dev/null
+    run_begin 1 bulk r.json
+    run_measuring 1
+    limit 1 "15000 100000"
+    wait "$RUN_PID" || :
+    verdict r.json inconclusive
+    first r.json RDT-0115 certain node1
+    holds r.json ".measurements[0].first_error | .call == \"starved\" and .node == \"node1\" and (.text | test(\"the measuring thread got [0-9]+ % of a CPU, less than 25 %\"))"
+    holds r.json ".measurements[0].initiator.traffic.end == \"error\" and .measurements[0].window_ns < 35000000000"
+    limit 1 max
+    well() { run_scenario 1 short again.json; jq -e ".verdict == \"pass\"" again.json >/dev/null; }
+    eventually 60 well
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
 @test "a network that is slow: fail, RDT-0113 first, and no host is blamed for it" {
   run guest "$UP"'
     tc qdisc add dev veth0 root netem delay 20ms

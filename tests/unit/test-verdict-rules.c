@@ -145,6 +145,8 @@ static void the_class_of_the_first_error_decides(void **state)
 		{ ERROR_INPUT, STAGE_RESOURCE, "limit", 0, 0, VERDICT_ERROR },
 		{ ERROR_INPUT, STAGE_CONFIG, "", 0, 0, VERDICT_ERROR },
 		{ ERROR_INPUT, STAGE_RUN, "abort", 0, 0, VERDICT_INCONCLUSIVE },
+		{ ERROR_RESOURCE, STAGE_RUN, "starved", ERROR_KIND_ERRNO, EBUSY,
+		  VERDICT_INCONCLUSIVE },
 		{ ERROR_BUG, STAGE_RUN, "session", 0, 0, VERDICT_ERROR },
 	};
 
