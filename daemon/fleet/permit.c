@@ -220,9 +220,10 @@ enum permit_answer permit_check(const struct assignment *assignment, const char 
 {
 	static enum permit_answer (*const checks[])(struct permit_request * request,
 						    struct error * err) = {
-		check_parties,		check_coordinator,	 check_assignment,  check_duration,
-		check_maxima,		permit_disruptive_check, permit_port_check, check_room,
-		permit_disruptive_duty, permit_disruptive_idle,
+		check_parties,	   check_coordinator,	   check_assignment,
+		check_duration,	   check_maxima,	   permit_disruptive_check,
+		permit_port_check, permit_peer_hour,	   check_room,
+		permit_peer_room,  permit_disruptive_duty, permit_disruptive_idle,
 	};
 	struct permit_request request = {
 		.assignment = assignment,

@@ -15,6 +15,8 @@ struct permit_usage {
 	uint64_t jobs;
 	uint64_t qps;
 	uint64_t pinned_bytes;
+	uint64_t peer_jobs; /* of these, asked for by the coordinator */
+	uint64_t peer_traffic_ns; /* of its jobs here in the last hour, all ports together */
 	bool is_stopping;
 	bool is_endpoint_busy; /* the endpoint runs another job */
 	uint64_t disruptive_ns; /* of our disruptive traffic on the endpoint in the last hour */

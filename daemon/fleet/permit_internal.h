@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What permit.c (who asks, configured limits, room), permit_port.c (device, port, their limits) and
- * permit_disruptive.c (load that others feel) share. Pure.
+ * What permit.c (who asks, configured limits, room), permit_port.c (device, port, their limits),
+ * permit_peer.c (one peer's share) and permit_disruptive.c (load that others feel) share. Pure.
  */
 
 #include "fleet/permit.h"
@@ -31,6 +31,11 @@ enum permit_answer permit_disruptive_duty(struct permit_request *request, struct
 
 /* Whether others leave the port to it; asked last. */
 enum permit_answer permit_disruptive_idle(struct permit_request *request, struct error *err);
+
+/* permit_peer.c: whether who asks has something left of its share of the hour; and of the jobs at
+ * once, which comes right by waiting. */
+enum permit_answer permit_peer_hour(struct permit_request *request, struct error *err);
+enum permit_answer permit_peer_room(struct permit_request *request, struct error *err);
 
 /* Whether the port is there and active, with its GID and within the device's limits. */
 enum permit_answer permit_port_check(struct permit_request *request, struct error *err);

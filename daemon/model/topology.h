@@ -38,6 +38,9 @@ struct limit_settings {
 	uint64_t max_pinned_bytes; /* likewise */
 	uint64_t max_concurrent_jobs; /* as responder and initiator together */
 	uint64_t max_duration_ns; /* of one job for a peer */
+	uint64_t max_jobs_per_peer; /* at once */
+	uint64_t max_peer_time_ns; /* traffic of the jobs of one peer, in an hour, all ports
+				      together */
 	struct selector accept_from; /* whose runs we take part in, by name and known labels */
 	int allow_disruptive; /* enum allow_disruptive */
 	uint64_t duty_cycle_ppm; /* of an hour, for disruptive traffic of scheduled runs on a port

@@ -43,6 +43,31 @@ static bool endpoint_is_busy(const struct agent_way *way, const struct assignmen
 	return false;
 }
 
+/* What is under way for who asks, and what it had in the last hour. One that hangs in a driver is
+ * nobody's doing. */
+static void ask_peer(const struct agent_way *way, struct permit_usage *usage)
+{
+	struct agent *agent = way->agent;
+	uint64_t now_mono_ns = clock_mono_ns();
+	struct errand *errand;
+	struct hang hang;
+
+	usage->peer_traffic_ns =
+		ledger_used_ns(agent->peer_ledger, way->coordinator, 0, now_mono_ns);
+	list_each(errand, &agent->errands, link) {
+		const struct endpoint *local = assignment_local(&errand->assignment);
+
+		if (strcmp(errand->assignment.coordinator, way->coordinator) != 0 ||
+		    engine_is_sick(agent->engine, local->device, &hang)) {
+			continue;
+		}
+		usage->peer_jobs++;
+		if (errand->start_mono_ns && !errand->is_booked) {
+			usage->peer_traffic_ns += now_mono_ns - errand->start_mono_ns;
+		}
+	}
+}
+
 static enum permit_answer ask_permit(struct agent_way *way, const struct assignment *assignment,
 				     const struct port_use *use, uint64_t *ret_retry_after_ns,
 				     struct error *err)
@@ -63,6 +88,7 @@ static enum permit_answer ask_permit(struct agent_way *way, const struct assignm
 						     assignment_local(assignment)->port_num),
 		.port = use,
 	};
+	ask_peer(way, &usage);
 	return permit_check(assignment, way->coordinator, way->has_labels ? &way->labels : NULL,
 			    agent->node_name, engine_inventory(agent->engine), &agent->limits,
 			    &usage, ret_retry_after_ns, err);
@@ -333,7 +359,8 @@ struct agent *agent_new(const struct agent_options *options, const struct limit_
 	agent->node_name = options->node_name;
 	agent->occupancy = options->occupancy;
 	agent->limits = *limits;
-	agent->ledger = ledger_new();
+	agent->ledger = ledger_new(LIMIT_PORTS);
+	agent->peer_ledger = ledger_new(LIMIT_PEERS);
 	list_init(&agent->errands);
 	list_init(&agent->inquiries);
 	list_init(&agent->ways);
@@ -351,6 +378,7 @@ void agent_free(struct agent *agent)
 		agent_way_free(way);
 	}
 	ledger_free(agent->ledger);
+	ledger_free(agent->peer_ledger);
 	free(agent);
 }
 

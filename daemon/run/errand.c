@@ -120,16 +120,21 @@ static void on_progress(void *arg, struct job *job, const struct progress *progr
 	answer(errand, message);
 }
 
-/* What others felt of it. */
+/* What others felt of it, and what who asked for it had. */
 static void book(struct errand *errand)
 {
 	const struct endpoint *local = assignment_local(&errand->assignment);
 	uint64_t now_mono_ns = clock_mono_ns();
 
-	if (errand->start_mono_ns == 0 || errand->is_booked || !errand->assignment.is_disruptive) {
+	if (errand->start_mono_ns == 0 || errand->is_booked) {
 		return;
 	}
 	errand->is_booked = true;
+	ledger_add(errand->agent->peer_ledger, errand->assignment.coordinator, 0, now_mono_ns,
+		   now_mono_ns - errand->start_mono_ns);
+	if (!errand->assignment.is_disruptive) {
+		return;
+	}
 	ledger_add(errand->agent->ledger, local->device, local->port_num, now_mono_ns,
 		   now_mono_ns - errand->start_mono_ns);
 }

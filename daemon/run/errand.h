@@ -25,7 +25,8 @@ struct agent {
 	struct occupancy *occupancy; /* may be NULL */
 	const char *node_name;
 	struct limit_settings limits;
-	struct ledger *ledger; /* owned */
+	struct ledger *ledger; /* of disruptive traffic, by port; owned */
+	struct ledger *peer_ledger; /* of all traffic, by who asked for it; owned */
 	struct list errands;
 	struct list inquiries; /* of run/inquiry */
 	struct list ways;

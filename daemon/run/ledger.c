@@ -13,33 +13,34 @@
 #define MINUTES 61
 
 struct account {
-	char device[LIMIT_NAME];
-	uint64_t port_num;
+	char name[LIMIT_NAME];
+	uint64_t number;
 	uint64_t minute[MINUTES]; /* which one each place is about */
 	uint64_t used_ns[MINUTES];
 };
 
 struct ledger {
+	size_t max;
 	size_t count;
-	struct account accounts[LIMIT_PORTS];
+	struct account *accounts;
 };
 
-static struct account *find(const struct ledger *ledger, const char *device, uint64_t port_num)
+static struct account *find(const struct ledger *ledger, const char *name, uint64_t number)
 {
 	for (size_t i = 0; i < ledger->count; i++) {
 		const struct account *account = &ledger->accounts[i];
 
-		if (account->port_num == port_num && strcmp(account->device, device) == 0) {
+		if (account->number == number && strcmp(account->name, name) == 0) {
 			return (struct account *)account;
 		}
 	}
 	return NULL;
 }
 
-uint64_t ledger_used_ns(const struct ledger *ledger, const char *device, uint64_t port_num,
+uint64_t ledger_used_ns(const struct ledger *ledger, const char *name, uint64_t number,
 			uint64_t now_mono_ns)
 {
-	const struct account *account = find(ledger, device, port_num);
+	const struct account *account = find(ledger, name, number);
 	uint64_t now = now_mono_ns / MINUTE_NS;
 	uint64_t used_ns = 0;
 
@@ -51,20 +52,20 @@ uint64_t ledger_used_ns(const struct ledger *ledger, const char *device, uint64_
 	return used_ns;
 }
 
-/* The port that was quiet for longest makes room for a new one. */
-static struct account *add_account(struct ledger *ledger, const char *device, uint64_t port_num,
+/* The one that had least makes room for a new one. */
+static struct account *add_account(struct ledger *ledger, const char *name, uint64_t number,
 				   uint64_t now_mono_ns)
 {
 	struct account *account = &ledger->accounts[0];
 	uint64_t least_ns = UINT64_MAX;
 
-	if (ledger->count < LIMIT_PORTS) {
+	if (ledger->count < ledger->max) {
 		account = &ledger->accounts[ledger->count++];
 	} else {
 		for (size_t i = 0; i < ledger->count; i++) {
 			struct account *other = &ledger->accounts[i];
 			uint64_t used_ns =
-				ledger_used_ns(ledger, other->device, other->port_num, now_mono_ns);
+				ledger_used_ns(ledger, other->name, other->number, now_mono_ns);
 
 			if (used_ns < least_ns) {
 				least_ns = used_ns;
@@ -72,20 +73,20 @@ static struct account *add_account(struct ledger *ledger, const char *device, ui
 			}
 		}
 	}
-	*account = (struct account){ .port_num = port_num };
-	text_copy(account->device, sizeof(account->device), device);
+	*account = (struct account){ .number = number };
+	text_copy(account->name, sizeof(account->name), name);
 	return account;
 }
 
-void ledger_add(struct ledger *ledger, const char *device, uint64_t port_num, uint64_t now_mono_ns,
+void ledger_add(struct ledger *ledger, const char *name, uint64_t number, uint64_t now_mono_ns,
 		uint64_t duration_ns)
 {
-	struct account *account = find(ledger, device, port_num);
+	struct account *account = find(ledger, name, number);
 	uint64_t now = now_mono_ns / MINUTE_NS;
 	size_t place = now % MINUTES;
 
 	if (account == NULL) {
-		account = add_account(ledger, device, port_num, now_mono_ns);
+		account = add_account(ledger, name, number, now_mono_ns);
 	}
 	if (account->minute[place] != now) {
 		account->minute[place] = now;
@@ -94,12 +95,19 @@ void ledger_add(struct ledger *ledger, const char *device, uint64_t port_num, ui
 	account->used_ns[place] += duration_ns;
 }
 
-struct ledger *ledger_new(void)
+struct ledger *ledger_new(size_t max)
 {
-	return memory_new(sizeof(struct ledger));
+	struct ledger *ledger = memory_new(sizeof(*ledger));
+
+	ledger->max = max;
+	ledger->accounts = memory_new_array(max, sizeof(*ledger->accounts));
+	return ledger;
 }
 
 void ledger_free(struct ledger *ledger)
 {
+	if (ledger) {
+		free(ledger->accounts);
+	}
 	free(ledger);
 }

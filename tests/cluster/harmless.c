@@ -292,6 +292,36 @@ static void scheduled_runs_stop_at_their_share_of_the_hour(void **state)
 	cluster_free(cluster);
 }
 
+static const char by_hand[] =
+	"scenarios:\n"
+	"  - name: soak\n"
+	"    disruptive: true\n"
+	"    workload: { pattern: stream, load: { outstanding: 2 }, ops: [{ op: write, size: 4KiB }] }\n"
+	"    run: { warmup: 0s, duration: 2s, interval: 1s }\n"
+	"    expect: [errors == 0]\n";
+
+static void a_peer_has_its_time_of_the_hour_and_is_refused_beyond_it(void **state)
+{
+	struct cluster *cluster = cluster_new(24, 2, by_hand);
+	struct fabric_link link = { .latency_ns = 500000 };
+	const char *id;
+
+	cluster_set(cluster, 1, "limits", "{ max_peer_time: 5s }");
+	fabric_set_link(world_fabric(cluster_world(cluster)), NULL, NULL, &link);
+	cluster_start_all(cluster);
+	cluster_expect_pass(cluster, 0, "soak");
+	cluster_expect_pass(cluster, 0, "soak");
+	id = cluster_run(cluster, 0, "soak");
+	cluster_expect(cluster_wait_run(cluster, 0, id), VERDICT_ERROR, ERROR_RESOURCE,
+		       STAGE_RESOURCE, "permit", "RDT-0105");
+	/* What that node asks for itself is its own affair; the other one has its own hour. */
+	cluster_expect_pass(cluster, 1, "soak");
+	/* An hour later there is room again. */
+	world_run(cluster_world(cluster), 3700 * SECOND_NS);
+	cluster_expect_pass(cluster, 0, "soak");
+	cluster_free(cluster);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +330,7 @@ int main(void)
 		cmocka_unit_test(a_port_that_stays_in_use_ends_it_inconclusive_by_name),
 		cmocka_unit_test(a_run_that_waits_can_be_cancelled),
 		cmocka_unit_test(scheduled_runs_stop_at_their_share_of_the_hour),
+		cmocka_unit_test(a_peer_has_its_time_of_the_hour_and_is_refused_beyond_it),
 		cmocka_unit_test(a_scheduled_run_gives_up_before_it_is_due_again),
 	};
 

@@ -218,6 +218,47 @@ static void a_port_with_a_job_is_busy_for_every_other(void **state)
 	json_decref(scene.answers);
 }
 
+static const char *answer_text(const struct scene *scene, size_t index, const char *key)
+{
+	return json_string_value(json_object_get(json_array_get(scene->answers, index), key));
+}
+
+/* By the name of who asks, over all its connections. */
+static void a_peer_has_no_more_jobs_at_once_than_its_limit(void **state)
+{
+	struct limit_settings limits;
+	struct scene scene;
+	struct agent_way *other, *again;
+
+	scene_begin(&scene, *state);
+	limits = scene.engines->left.settings->limits;
+	limits.max_jobs_per_peer = 1;
+	agent_configure(scene.agent, &limits);
+	other = agent_way_new(scene.agent, "other", NULL, on_answer, &scene);
+	again = agent_way_new(scene.agent, "other", NULL, on_answer, &scene);
+	tell_loopback(&scene, other, "other", "R1", 0, ROLE_INITIATOR);
+	wait_count(&scene, "prepared", 1);
+	/* Its other end would have room on the port. */
+	tell_loopback(&scene, other, "other", "R1", 0, ROLE_RESPONDER);
+	assert_int_equal(count(&scene, "busy"), 1);
+	assert_non_null(strstr(answer_text(&scene, 1, "error"), "limits.max_jobs_per_peer"));
+	agent_way_free(again);
+	agent_way_free(other);
+	while (!agent_is_idle(scene.agent)) {
+		assert_true(sd_event_run(scene.engines->event, 100000) >= 0);
+	}
+	/* This node's own runs are its own affair. */
+	tell_loopback(&scene, scene.way, "left", "R2", 0, ROLE_INITIATOR);
+	tell_loopback(&scene, scene.way, "left", "R2", 0, ROLE_RESPONDER);
+	wait_count(&scene, "prepared", 3);
+	release_loopback(&scene, "R2", 0, ROLE_INITIATOR);
+	release_loopback(&scene, "R2", 0, ROLE_RESPONDER);
+	wait_count(&scene, "released", 2);
+	assert_true(agent_is_idle(scene.agent));
+	agent_free(scene.agent);
+	json_decref(scene.answers);
+}
+
 static void traffic_ends_with_a_message_out_of_order_and_nothing_is_told_of_it(void **state)
 {
 	struct engines *engines = *state;
@@ -406,6 +447,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(both_ends_of_one_pair_may_be_the_same_port,
 						engines_set_up, engines_tear_down),
 		cmocka_unit_test_setup_teardown(a_port_with_a_job_is_busy_for_every_other,
+						engines_set_up, engines_tear_down),
+		cmocka_unit_test_setup_teardown(a_peer_has_no_more_jobs_at_once_than_its_limit,
 						engines_set_up, engines_tear_down),
 		cmocka_unit_test_setup_teardown(
 			traffic_ends_with_a_message_out_of_order_and_nothing_is_told_of_it,

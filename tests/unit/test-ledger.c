@@ -16,7 +16,7 @@
 
 static void an_hour_is_summed_for_each_port(void **state)
 {
-	struct ledger *ledger = ledger_new();
+	struct ledger *ledger = ledger_new(LIMIT_PORTS);
 
 	assert_int_equal(ledger_used_ns(ledger, "a", 1, BEGIN_NS), 0);
 	ledger_add(ledger, "a", 1, BEGIN_NS, SECOND_NS);
@@ -32,7 +32,7 @@ static void an_hour_is_summed_for_each_port(void **state)
 
 static void what_is_older_is_forgotten(void **state)
 {
-	struct ledger *ledger = ledger_new();
+	struct ledger *ledger = ledger_new(LIMIT_PORTS);
 
 	ledger_add(ledger, "a", 1, BEGIN_NS, SECOND_NS);
 	ledger_add(ledger, "a", 1, BEGIN_NS + 30 * MINUTE_NS, 5 * SECOND_NS);
@@ -47,7 +47,7 @@ static void what_is_older_is_forgotten(void **state)
 
 static void a_port_too_many_takes_the_place_of_the_quietest(void **state)
 {
-	struct ledger *ledger = ledger_new();
+	struct ledger *ledger = ledger_new(LIMIT_PORTS);
 	char device[32];
 
 	for (uint64_t i = 0; i < LIMIT_PORTS; i++) {

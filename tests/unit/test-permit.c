@@ -95,6 +95,8 @@ static struct scene *scene_new(void)
 		.max_concurrent_jobs = 4,
 		.allow_disruptive = ALLOW_DISRUPTIVE_WHEN_IDLE,
 		.max_duration_ns = 3600 * SECOND_NS,
+		.max_jobs_per_peer = 2,
+		.max_peer_time_ns = 24 * 3600 * SECOND_NS,
 	};
 	return scene;
 }
@@ -422,6 +424,32 @@ static void what_comes_right_by_waiting_is_busy(void **state)
 	free(scene);
 }
 
+static void one_peer_has_its_share_and_no_more(void **state)
+{
+	struct scene *scene = scene_new();
+
+	scene->usage.peer_jobs = 1;
+	permitted(scene);
+	scene->usage.peer_jobs = 2;
+	busy(scene, "2 jobs of \"node-a\" already, as many as its limits.max_jobs_per_peer",
+	     "busy");
+	scene->usage.peer_jobs = 0;
+	scene->limits.max_peer_time_ns = 60 * SECOND_NS;
+	scene->usage.peer_traffic_ns = 49 * SECOND_NS; /* 11 s are asked for */
+	permitted(scene);
+	scene->usage.peer_traffic_ns++;
+	refused(scene, ERROR_RESOURCE, "permit",
+		PARTS("jobs of \"node-a\" had traffic on \"node-b\" for 49", "with 11",
+		      "limits.max_peer_time 1m", "raise the limit there"));
+	scene->usage.peer_traffic_ns = UINT64_MAX; /* a limit that was lowered meanwhile */
+	refused(scene, ERROR_RESOURCE, "permit", PARTS("limits.max_peer_time 1m"));
+	/* This node's own runs. */
+	scene->coordinator = "node-b";
+	set_name(scene->assignment.coordinator, "node-b");
+	permitted(scene);
+	free(scene);
+}
+
 static void nobody_is_told_to_wait_for_what_can_never_be(void **state)
 {
 	struct scene *scene = scene_new();
@@ -561,6 +589,7 @@ int main(void)
 		cmocka_unit_test(limits_of_the_device_hold_and_are_named),
 		cmocka_unit_test(each_end_has_its_own_limit_of_reads),
 		cmocka_unit_test(what_comes_right_by_waiting_is_busy),
+		cmocka_unit_test(one_peer_has_its_share_and_no_more),
 		cmocka_unit_test(nobody_is_told_to_wait_for_what_can_never_be),
 		cmocka_unit_test(a_node_decides_whether_others_may_feel_it),
 		cmocka_unit_test(scheduled_runs_have_their_share_of_the_hour),

@@ -54,6 +54,8 @@ static void the_empty_daemon_has_the_defaults(void **state)
 	assert_int_equal(d->limits.allow_disruptive, ALLOW_DISRUPTIVE_WHEN_IDLE);
 	assert_int_equal(d->limits.duty_cycle_ppm, 50000);
 	assert_true(d->limits.max_duration_ns == 3600000000000);
+	assert_int_equal(d->limits.max_jobs_per_peer, 2);
+	assert_true(d->limits.max_peer_time_ns == 24 * 3600000000000);
 	assert_true(labels_selector_matches(&d->limits.accept_from, "anyone", NULL));
 	assert_int_equal(d->keep_runs, 256);
 	assert_int_equal(d->log_level, LOG_LEVEL_INFO);
