@@ -2,9 +2,11 @@
 #include "verdict_log.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/message_id.h"
 #include "util/list.h"
 #include "util/log.h"
 #include "util/memory.h"
@@ -71,16 +73,22 @@ static struct entry *get_entry(struct verdict_log *log, const char *scenario)
 	return entry;
 }
 
-/* ": RDT-0107 certain: packets do not get through ..." */
-static void add_finding(struct text *line, const struct run *run)
+static void warn(const struct entry *entry, const struct run *run, const struct text *line)
 {
 	const struct measurement *measurement;
 	const struct finding *finding = run_main_finding(run, &measurement);
+	char id[MESSAGE_ID_SIZE];
 
-	if (finding != NULL) {
-		text_format(line, ": RDT-%04u %s: %s", finding_info(finding->code)->number,
-			    confidence_names[finding->confidence], finding->text);
+	if (finding == NULL) {
+		log_warning("scenario \"%s\": %s; see `rdmatestctl results %s`", entry->scenario,
+			    line->data, run->id);
+		return;
 	}
+	snprintf(id, sizeof(id), MESSAGE_ID_FORMAT, finding_info(finding->code)->number);
+	log_line_with_id(LOG_LEVEL_WARNING, id,
+			 "scenario \"%s\": %s: RDT-%04u %s: %s; see `rdmatestctl results %s`",
+			 entry->scenario, line->data, finding_info(finding->code)->number,
+			 confidence_names[finding->confidence], finding->text, run->id);
 }
 
 static void write_line(struct entry *entry, const struct run *run, struct text *line,
@@ -89,9 +97,7 @@ static void write_line(struct entry *entry, const struct run *run, struct text *
 	if (run->verdict == VERDICT_PASS) {
 		log_info("scenario \"%s\": %s; run %s", entry->scenario, line->data, run->id);
 	} else {
-		add_finding(line, run);
-		log_warning("scenario \"%s\": %s; see `rdmatestctl results %s`", entry->scenario,
-			    line->data, run->id);
+		warn(entry, run, line);
 	}
 	entry->told_mono_ns = now_mono_ns;
 	entry->untold = 0;

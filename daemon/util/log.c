@@ -11,7 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "util/journal.h"
 #include "util/memory.h"
+#include "util/net.h"
 #include "util/text.h"
 
 static atomic_int log_threshold = LOG_LEVEL_INFO;
@@ -90,19 +92,13 @@ static bool would_block(void)
 	return poll(&stream, 1, 0) == 0;
 }
 
-void log_line(enum log_level level, const char *format, ...)
+static void write_line(enum log_level level, const char *escaped)
 {
 	_cleanup_text_ struct text line = TEXT_INIT;
-	int saved_errno = errno;
-	va_list arguments;
 	unsigned lost;
 
-	if ((int)level > atomic_load_explicit(&log_threshold, memory_order_relaxed)) {
-		return;
-	}
 	if (would_block()) {
 		atomic_fetch_add(&log_lost, 1);
-		errno = saved_errno;
 		return;
 	}
 	lost = atomic_exchange(&log_lost, 0);
@@ -112,12 +108,56 @@ void log_line(enum log_level level, const char *format, ...)
 			    lost);
 	}
 	add_head(&line, level);
-	errno = saved_errno; /* for %m */
-	va_start(arguments, format);
-	add_escaped(&line, format, arguments);
-	va_end(arguments);
+	text_add(&line, escaped);
 	text_add(&line, "\n");
 	while (write(STDERR_FILENO, line.data, line.length) < 0 && errno == EINTR) {
 	}
+}
+
+/* False: it has to go like any other line. */
+static bool write_entry(enum log_level level, const char *message_id, const char *escaped)
+{
+	_cleanup_text_ struct text entry = TEXT_INIT;
+	const char *name = atomic_load(&log_name);
+
+	if (!message_id || !is_journal()) {
+		return false;
+	}
+	journal_entry(levels[level].priority, name ? name : program_invocation_short_name,
+		      message_id, escaped, &entry);
+	return net_send_datagram(JOURNAL_SOCKET, entry.data, entry.length) == 0;
+}
+
+static void log_list(enum log_level level, const char *message_id, const char *format,
+		     va_list arguments)
+{
+	_cleanup_text_ struct text escaped = TEXT_INIT;
+	int saved_errno = errno;
+
+	if ((int)level > atomic_load_explicit(&log_threshold, memory_order_relaxed)) {
+		return;
+	}
+	add_escaped(&escaped, format, arguments); /* first: errno is that of %m */
+	if (!write_entry(level, message_id, escaped.data)) {
+		write_line(level, escaped.data);
+	}
 	errno = saved_errno;
+}
+
+void log_line(enum log_level level, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	log_list(level, NULL, format, arguments);
+	va_end(arguments);
+}
+
+void log_line_with_id(enum log_level level, const char *message_id, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	log_list(level, message_id, format, arguments);
+	va_end(arguments);
 }

@@ -208,3 +208,23 @@ int net_accept(int listen_fd, char *ret_peer, size_t peer_size)
 	}
 	return -EAGAIN;
 }
+
+int net_send_datagram(const char *path, const void *data, size_t size_bytes)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	_cleanup_close_ int fd = -1;
+	ssize_t sent;
+
+	if (!text_copy(address.sun_path, sizeof(address.sun_path), path)) {
+		return -ENAMETOOLONG;
+	}
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0) {
+		return -errno;
+	}
+	do {
+		sent = sendto(fd, data, size_bytes, MSG_NOSIGNAL, (struct sockaddr *)&address,
+			      sizeof(address));
+	} while (sent < 0 && errno == EINTR);
+	return sent < 0 ? -errno : 0;
+}

@@ -39,6 +39,9 @@ int net_connect_result(int fd);
  */
 int net_accept(int listen_fd, char *ret_peer, size_t peer_size);
 
+/* One datagram to the Unix socket at `path`, without waiting: 0, or -errno when nobody took it. */
+int net_send_datagram(const char *path, const void *data, size_t size_bytes);
+
 /*
  * Names become addresses by blocking getaddrinfo on helper threads, at most NET_RESOLVE_THREADS of
  * them: a thousand names of a server that does not answer wait for their turn.

@@ -126,6 +126,23 @@ SERVICE='
   [ "$status" -eq 0 ]
 }
 
+@test "the journal explains a finding: MESSAGE_ID, and journalctl -x with what to do" {
+  run guest '
+    journalctl --update-catalog
+    systemctl restart rdmatestd
+    # Its peer is not there.
+    rdmatestctl run smoke >out 2>&1 || :
+    in_journal() { journalctl --no-pager -u rdmatestd MESSAGE_ID=9d3fb1c86ae24f7b85c02e94d7a10102 >said && grep -q "RDT-0102" said; }
+    eventually 30 in_journal
+    journalctl --no-pager -x -u rdmatestd MESSAGE_ID=9d3fb1c86ae24f7b85c02e94d7a10102 >said
+    cat said
+    grep -q "Subject: RDT-0102 peer-unreachable" said && grep -q "What to do: " said
+    journalctl --no-pager -o json -n 1 MESSAGE_ID=9d3fb1c86ae24f7b85c02e94d7a10102 | jq -e ".PRIORITY == \"4\" and .SYSLOG_IDENTIFIER == \"rdmatestd\" and ._SYSTEMD_UNIT == \"rdmatestd.service\"" >/dev/null
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
 @test "the sandboxed service runs smoke as responder" {
   run guest "$PARTNER"'
     run_scenario 1 smoke r.json

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "model/finding.h"
+#include "model/message_id.h"
 #include "util/text.h"
 
 static const struct {
@@ -54,6 +55,15 @@ static void codes_are_unique_ascending_and_all_have_words(void **state)
 		assert_true(strlen(info->cure) > 5);
 		assert_int_equal(info->explanation[strlen(info->explanation) - 1], '.');
 	}
+}
+
+/* People's filters have them: a change here is a change of what was promised. */
+static void a_message_id_is_for_ever(void **state)
+{
+	char id[MESSAGE_ID_SIZE];
+
+	assert_int_equal(snprintf(id, sizeof(id), MESSAGE_ID_FORMAT, 115u), MESSAGE_ID_SIZE - 1);
+	assert_string_equal(id, "9d3fb1c86ae24f7b85c02e94d7a10115");
 }
 
 static void the_most_confident_stands_first_and_a_code_is_there_once(void **state)
@@ -151,6 +161,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_slug_is_the_name_in_lower_case_with_dashes),
 		cmocka_unit_test(codes_are_unique_ascending_and_all_have_words),
+		cmocka_unit_test(a_message_id_is_for_ever),
 		cmocka_unit_test(the_most_confident_stands_first_and_a_code_is_there_once),
 		cmocka_unit_test(a_full_list_drops_the_least_confident),
 		cmocka_unit_test(a_long_sentence_is_cut_whole),
