@@ -15,7 +15,7 @@ PATH=$PATH:/usr/sbin:/sbin
 
 SCENARIOS=(smoke mixed heartbeat)
 API=127.0.0.1:9879
-DEVICE='' ONCE='' INSIDE='' WAIT_PID=''
+DEVICE='' ONCE='' INSIDE='' WAIT_PID='' CTL_BEFORE=''
 
 die() { printf 'demo: %s\n' "$*" >&2; exit 2; }
 say() { printf '\n== %s\n' "$*"; }
@@ -94,6 +94,7 @@ check_metrics() {  # when
   fi
 }
 
+# shellcheck disable=SC2317 # from a trap
 finish() {
   local rc=$?
   trap - EXIT INT TERM HUP
@@ -124,6 +125,24 @@ run_all() {
   return "$worst"
 }
 
+# The machine is a named one, so that who looks around can run commands in it. Bash hears of a signal at once only while it waits.
+lab_wait() {  # command..
+  "$@" & WAIT_PID=$!
+  local rc=0
+  wait "$WAIT_PID" || rc=$?
+  WAIT_PID=''
+  return "$rc"
+}
+# shellcheck disable=SC2317 # from a trap
+lab_end() {
+  local rc=$?
+  trap - EXIT
+  trap '' INT TERM HUP
+  if [[ $WAIT_PID ]]; then kill "$WAIT_PID" 2>/dev/null || :; wait "$WAIT_PID" 2>/dev/null || :; fi
+  tests/lab/rdma-lab down --name demo 2>/dev/null || :
+  exit "$rc"
+}
+
 play() {
   local n rc=0
   for n in 1 2; do port_is_free "${NODE_HTTP[$n]}" || die "${NODE_HTTP[$n]} is in use; is a rdmatestd running? stop it for the demo"; done
@@ -142,7 +161,8 @@ The daemons go on; heartbeat runs every 10 s. Look around:
   http://$API/metrics     for Prometheus
   http://$API/v1/runs     results as JSON
 END
-  [[ $PLACE == lab ]] || echo "  $BUILD/rdmatestctl --socket=$NODES_DIR/node1/admin.sock status"
+  echo "In another terminal, from $TOP:"
+  echo "  ${CTL_BEFORE}$BUILD/rdmatestctl --socket=$NODES_DIR/node1/admin.sock status    (or run smoke, results, help)"
   echo "Ctrl-C ends the demo."
   # waits for a signal, or for a daemon that ends by itself
   trap 'exit 0' INT TERM HUP
@@ -155,7 +175,7 @@ SCENARIO_FILES=()
 for name in "${SCENARIOS[@]}"; do SCENARIO_FILES+=("scenarios/$name.yaml"); done
 
 if [[ $INSIDE ]]; then
-  PLACE=lab BUILD=$INSIDE
+  PLACE=lab BUILD=$INSIDE CTL_BEFORE="tests/lab/rdma-lab exec --name demo -- "
   nodes_of_the_lab
   play
 fi
@@ -180,9 +200,14 @@ elif kernel_has_rxe; then
 else
   echo "demo: this kernel has no soft-RoCE (rdma_rxe): taking a virtual machine"
   setup_and_build lab
-  port_is_free "$API" || die "$API is in use; is a rdmatestd running? stop it for the demo"
+  port_is_free "$API" || die "$API is in use; if a demo runs, end it (tests/lab/rdma-lab down --name demo), or stop the rdmatestd that runs"
+  tests/lab/rdma-lab down --name demo 2>/dev/null || :
+  trap lab_end EXIT
+  trap 'exit 143' TERM HUP
+  if [[ $ONCE ]]; then trap 'exit 130' INT; else trap 'exit 0' INT; fi
   say "boot"
-  [[ $ONCE ]] || trap 'exit 0' INT
-  tests/lab/rdma-lab run -t 86400 -p "${API##*:}:lo:${API##*:}" --project "$TOP" -- \
-    "$TOP/tests/lab/demo.sh" --inside "$BUILD" ${ONCE:+--once}
+  rc=0
+  lab_wait env RDMA_LAB_MAXLIFE=86400 tests/lab/rdma-lab up --name demo -p "${API##*:}:lo:${API##*:}" --project "$TOP" || exit
+  lab_wait tests/lab/rdma-lab exec --name demo -t 86400 -- "$TOP/tests/lab/demo.sh" --inside "$BUILD" ${ONCE:+--once} || rc=$?
+  exit "$rc"
 fi

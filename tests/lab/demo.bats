@@ -1,0 +1,38 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# ./dev demo as a newcomer runs it, in the virtual machine that it makes where the kernel has no soft-RoCE.
+
+export BATS_TEST_TIMEOUT=900
+TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+
+setup() {
+  cd "$TOP" || return
+  if ((EUID != 0)); then skip "the demo wants root"; fi
+  if modprobe -q -n rdma_rxe; then skip "this kernel has soft-RoCE: the demo takes that"; fi
+}
+
+is_up() { tests/lab/rdma-lab status | grep -q '^demo .* up$'; }
+
+@test "what the demo says to type works, and TERM, HUP and INT leave no machine behind" {
+  local signal line end
+  for signal in TERM HUP INT; do
+    env --default-signal=INT,HUP,TERM ./dev demo >"$BATS_TEST_TMPDIR/log" 2>&1 3>&- &
+    pid=$!
+    end=$((SECONDS + 280))
+    until grep -q 'Ctrl-C ends the demo' "$BATS_TEST_TMPDIR/log"; do
+      if ! kill -0 "$pid" || ((SECONDS >= end)); then cat "$BATS_TEST_TMPDIR/log"; return 1; fi
+      sleep 0.5
+    done
+    is_up
+    line=$(sed -n 's/^  \(.*rdmatestctl .*admin.sock [a-z]*\) .*/\1/p' "$BATS_TEST_TMPDIR/log")
+    run bash -c "$line"
+    echo "$line: $output"
+    [[ $status == 0 && $output == *node1* ]]
+    kill -"$signal" "$pid"
+    wait "$pid" || :
+    if is_up; then echo "after $signal the machine runs on"; return 1; fi
+    run curl -sS --max-time 5 http://127.0.0.1:9879/healthz
+    [[ $status != 0 ]]
+  done
+}
