@@ -25,6 +25,7 @@
 
 struct listener {
 	struct listener_options options;
+	sd_event *event;
 	struct MHD_Daemon *daemon;
 	sd_event_source *io;
 	sd_event_source *turn; /* libmicrohttpd wants to run again */
@@ -42,6 +43,7 @@ struct client {
 	int fd;
 	uint64_t deadline_mono_ns;
 	struct exchange *exchange; /* the request under way, or NULL */
+	sd_event_source *leaving; /* while that waits */
 };
 
 static struct client *client_of(struct MHD_Connection *connection)
@@ -186,6 +188,19 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *arg)
 
 /* --- requests --- */
 
+/* libmicrohttpd does not look at a connection whose request waits. */
+static int on_leaving(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+	struct client *client = arg;
+	struct listener *listener = client->listener;
+
+	client->leaving = sd_event_source_disable_unref(client->leaving);
+	if (client->exchange && client->exchange->state == EXCHANGE_WAITING) {
+		listener->options.leaving(listener->options.arg, client->exchange);
+	}
+	return 0;
+}
+
 /* The first that is told of a request. */
 static void *begin_exchange(void *arg, const char *target, struct MHD_Connection *connection)
 {
@@ -225,6 +240,9 @@ static enum MHD_Result handle(struct listener *listener, struct exchange *exchan
 		return answer(listener, exchange);
 	}
 	exchange->state = EXCHANGE_WAITING;
+	/* Without it a client that left keeps its place until its time is over. */
+	(void)sd_event_add_io(listener->event, &exchange->client->leaving, exchange->client->fd,
+			      EPOLLRDHUP, on_leaving, exchange->client);
 	MHD_suspend_connection(exchange->connection);
 	return MHD_YES;
 }
@@ -288,6 +306,7 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 		set_deadline(client, listener->options.request_timeout_ns);
 	} else if (client) {
 		list_remove(&client->link);
+		sd_event_source_disable_unref(client->leaving);
 		listener->has_closed = true;
 		free(client);
 		*context = NULL;
@@ -300,6 +319,7 @@ void listener_answer(struct exchange *exchange, struct response *response)
 	bool must_close = exchange->response.must_close || response->must_close;
 
 	assert(exchange->state == EXCHANGE_HANDLING || exchange->state == EXCHANGE_WAITING);
+	exchange->client->leaving = sd_event_source_disable_unref(exchange->client->leaving);
 	response_done(&exchange->response);
 	exchange->response = *response;
 	exchange->response.must_close = must_close;
@@ -349,6 +369,7 @@ int listener_new(struct listener **ret, sd_event *event, const struct listener_o
 	int r;
 
 	listener->options = *options;
+	listener->event = event;
 	list_init(&listener->clients);
 	shortage_init(&listener->shortage);
 	/* An inherited descriptor may still block. */

@@ -34,6 +34,9 @@ struct listener_options {
 	/* A request that was to be answered later is gone: its client was answered for us, its time
 	 * was over. */
 	void (*gone)(void *arg, struct exchange *exchange);
+	/* The client of a request that is to be answered later has ended the connection, or at
+	 * least its own direction of it: it may be answered now, which tells the difference. */
+	void (*leaving)(void *arg, struct exchange *exchange);
 	void *arg;
 };
 

@@ -149,6 +149,21 @@ static void on_gone(void *arg, struct exchange *exchange)
 	}
 }
 
+/* Who waits for a run is told how it is now, and may ask again: a place is for who is there. */
+static void on_leaving(void *arg, struct exchange *exchange)
+{
+	struct server *server = arg;
+	struct waiter *waiter;
+
+	list_each(waiter, &server->waiters, link) {
+		if (waiter->exchange == exchange && waiter->wait.kind == ROUTES_WAIT_RUN) {
+			waiter->deadline_mono_ns = 0;
+			arm_wait_timer(server);
+			return;
+		}
+	}
+}
+
 void server_run_done(struct server *server, const char *id)
 {
 	struct waiter *waiter;
@@ -313,6 +328,7 @@ static int start_listener(struct server *server, sd_event *event,
 								: 60 * SECOND_NS,
 		.handle = on_request,
 		.gone = on_gone,
+		.leaving = on_leaving,
 		.arg = server,
 	};
 

@@ -221,6 +221,42 @@ static void one_too_many_who_wait_for_a_run_is_answered_at_once(void **state)
 	}
 }
 
+static void who_leaves_while_it_waits_for_a_run_gives_its_place_back(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_text_ struct text answer = TEXT_INIT;
+	int fds[SERVER_MAX_RUN_WAITERS];
+	int last;
+
+	for (size_t i = 0; i < SERVER_MAX_RUN_WAITERS; i++) {
+		fds[i] = begin_wait(fixture, WAIT("50s"));
+	}
+	for (size_t i = 0; i < SERVER_MAX_RUN_WAITERS; i++) {
+		close(fds[i]);
+	}
+	turn(fixture, 20 * MS);
+	last = begin_wait(fixture, WAIT("50s"));
+	assert_int_equal(receive(last, &answer), -1); /* it waits: the places are free */
+	server_run_done(fixture->server, ID);
+	assert_true(read_answer(fixture, last, &answer, true));
+	close(last);
+	assert_alive(fixture);
+}
+
+static void who_has_said_all_and_waits_for_a_run_is_answered_at_once(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_text_ struct text answer = TEXT_INIT;
+	int fd = begin_wait(fixture, WAIT("50s"));
+
+	assert_int_equal(receive(fd, &answer), -1);
+	shutdown(fd, SHUT_WR);
+	assert_true(read_answer(fixture, fd, &answer, true));
+	assert_int_equal(status_of(&answer), 200);
+	assert_non_null(strstr(answer.data, "\"state\":\"running\""));
+	close(fd);
+}
+
 static void a_reload_and_a_run_are_waited_for_side_by_side(void **state)
 {
 	struct fixture *fixture = *state;
@@ -267,6 +303,8 @@ int main(void)
 		TEST(all_who_wait_for_a_run_are_told_its_end),
 		TEST(a_wait_for_a_run_ends_with_its_time_and_the_progress_then),
 		TEST(one_too_many_who_wait_for_a_run_is_answered_at_once),
+		TEST(who_leaves_while_it_waits_for_a_run_gives_its_place_back),
+		TEST(who_has_said_all_and_waits_for_a_run_is_answered_at_once),
 		TEST(a_reload_and_a_run_are_waited_for_side_by_side),
 		TEST(the_server_ends_while_a_client_waits_for_a_run),
 	};
