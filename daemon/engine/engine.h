@@ -90,6 +90,10 @@ struct job_events {
 	/* prepare or connect failed; only job_release makes sense now. */
 	void (*failed)(void *arg, struct job *job, const struct failure *failure,
 		       const struct steps *steps);
+	/* Its device turned sick while the job was released: `released` comes when the driver lets
+	 * go. Once; may be NULL. */
+	void (*stuck)(void *arg, struct job *job, const struct failure *failure,
+		      const struct steps *steps);
 	/* Everything is destroyed; the job is freed after this call. */
 	void (*released)(void *arg, struct job *job);
 };
@@ -116,7 +120,8 @@ void job_start(struct job *job);
  */
 void job_stop(struct job *job);
 /*
- * From any state: stops, drains, destroys -> released, and no other callback before it. Calling it
+ * From any state: stops, drains, destroys -> released, and no other callback before it but
+ * `stuck`. Calling it
  * again is harmless.
  */
 void job_release(struct job *job);

@@ -75,6 +75,7 @@ struct job {
 	bool is_releasing;
 	bool is_lost; /* the device went, or turned sick, while a task was out */
 	bool has_told_failed; /* while it was: nothing more but `released` */
+	bool has_told_stuck;
 	struct context *context; /* NULL before prepare */
 	struct context_wait wait;
 	struct device *device; /* held */

@@ -57,10 +57,31 @@ void job_device_lost(struct job *job, const struct context *context, const struc
 	}
 }
 
+/* Whoever waits for its release need not wait for the driver to hear why. */
+static void tell_stuck(struct job *job, const struct error *err)
+{
+	struct failure failure = FAILURE_INIT;
+	const struct endpoint *local = assignment_local(&job->assignment);
+
+	if (job->has_told_stuck || !job->events.stuck) {
+		return;
+	}
+	job->has_told_stuck = true;
+	failure.error = *err;
+	failure.error.stage = STAGE_TEARDOWN;
+	text_copy(failure.node, sizeof(failure.node), local->node);
+	text_copy(failure.device, sizeof(failure.device), local->device);
+	failure.at_ns = job_age_ns(job);
+	job->events.stuck(job->arg, job, &failure, &job->steps);
+}
+
 void job_device_sick(struct job *job, const struct context *context, const struct error *err)
 {
 	if (job->context != context) {
 		return;
+	}
+	if (job->is_releasing) {
+		tell_stuck(job, err);
 	}
 	switch (job->state) {
 	case JOB_OPENING:

@@ -170,6 +170,17 @@ static void on_failed(void *arg, struct job *job, const struct failure *failure,
 	arm(errand, IDLE_TIMEOUT_NS);
 }
 
+static void on_stuck(void *arg, struct job *job, const struct failure *failure,
+		     const struct steps *steps)
+{
+	struct errand *errand = arg;
+
+	if (errand->wants_released) {
+		answer(errand, errand_answer_failed(&errand->assignment, errand->agent->node_name,
+						    failure, steps));
+	}
+}
+
 static void on_released(void *arg, struct job *job)
 {
 	struct errand *errand = arg;
@@ -197,6 +208,7 @@ static const struct job_events job_events = {
 	.progress = on_progress,
 	.finished = on_finished,
 	.failed = on_failed,
+	.stuck = on_stuck,
 	.released = on_released,
 };
 

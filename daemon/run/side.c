@@ -139,6 +139,9 @@ static enum side_news take_failed(struct side *side, const json_t *message, stru
 	read_steps(side, message);
 	side_set_failure(side, &failure);
 	side->is_finished = true;
+	/* Its release hangs in a driver: that may take for ever, and nothing more is to be heard.
+	 */
+	side->is_released = side->is_released || failure.error.stage == STAGE_TEARDOWN;
 	return SIDE_FAILED;
 }
 

@@ -150,6 +150,12 @@ static void destroy_qp_that_hangs_takes_its_device_out_of_use_and_no_other(void 
 	hang(cluster, FABRIC_DESTROY_QP, MINUTE_NS, 1);
 	run = run_both(cluster, 0);
 	assert_int_equal(run->measurements[0]->initiator.totals.end, END_ITERATIONS);
+	/* Told with the call's name as soon as the device is sick, not when patience with the end
+	 * is over. */
+	cluster_expect(run, VERDICT_ERROR, ERROR_RESOURCE, STAGE_TEARDOWN, "sick", "RDT-0135");
+	assert_string_equal(run->measurements[0]->first_error.node, "node01");
+	assert_non_null(strstr(run->measurements[0]->first_error.error.text, "ibv_destroy_qp"));
+	assert_true(run->ended_real_ns - run->started_real_ns < (int64_t)(12 * SECOND_NS));
 	assert_sick(cluster, "fake0", "ibv_destroy_qp");
 	assert_told(cluster, true);
 	expect_refused(cluster, 0, "ibv_destroy_qp has not returned for ");
