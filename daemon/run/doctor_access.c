@@ -209,8 +209,8 @@ static void say_answers(const struct doctor_facts *facts, const struct doctor_de
 			max_text);
 		return;
 	}
-	doctor_line_finding(line, "answers; %s of its %s queue pairs (connections) are in use",
-			    used_text, max_text);
+	doctor_line_finding(line, "answers; %s of its %s queue pairs (connections) %s in use",
+			    used_text, max_text, used == 1 ? "is" : "are");
 	if (max > 0 && used > max - max / 100 * FEW_QPS_LEFT) {
 		line->status = DOCTOR_WARN;
 		doctor_line_cure(line,

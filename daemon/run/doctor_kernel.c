@@ -149,7 +149,7 @@ static void say_no_device(const struct doctor_facts *facts, struct doctor_report
 			    "none: the kernel knows no adapter (network card) that can do RDMA");
 	doctor_line_cure(
 		line,
-		"put in an RDMA adapter and load its driver; to try RDMA without one (soft-RoCE, "
+		"put in an RDMA adapter (lspci -k tells which are there, and their drivers); to try RDMA without one (soft-RoCE, "
 		"in software): modprobe rdma_rxe && rdma link add rxe0 type rxe netdev %s",
 		find_interface(facts));
 }

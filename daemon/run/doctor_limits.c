@@ -243,8 +243,9 @@ void doctor_limits_cgroup(const struct doctor_facts *facts, struct doctor_report
 			line,
 			"limits on memory and CPU are in version 1 of control groups, which is "
 			"not read");
-		doctor_line_cure(line, "boot with systemd.unified_cgroup_hierarchy=1, or look into "
-				       "/sys/fs/cgroup/memory and /sys/fs/cgroup/cpu yourself");
+		doctor_line_cure(
+			line,
+			"on the host, boot with systemd.unified_cgroup_hierarchy=1 on the kernel's command line; or look yourself: cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/cpu/cpu.cfs_quota_us");
 		doctor_line_source(line, "/proc/self/cgroup");
 		return;
 	}

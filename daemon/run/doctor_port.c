@@ -210,9 +210,9 @@ void doctor_port_mtu(const struct doctor_facts *facts, const struct doctor_devic
 		line->status = DOCTOR_NOT_SEEN;
 		doctor_line_finding(
 			line,
-			"MTU (largest packet): only programs that may open the device are told%s",
+			"MTU (largest packet): told only to programs that may open the device%s",
 			netdev && netdev->mtu_bytes >= NETDEV_MTU_BYTES
-				? "; its interface's allows the largest"
+				? "; what its network interface takes is enough for the largest"
 				: "");
 	} else if (active_bytes < max_bytes) {
 		say_low_mtu(port, netdev, active_bytes, max_bytes, line);

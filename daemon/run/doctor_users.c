@@ -52,7 +52,8 @@ static void say_queue_pairs(const struct doctor_facts *facts, struct doctor_line
 	}
 	doctor_line_source(line, "netlink RDMA_NLDEV_CMD_RES_QP_GET, as rdma resource show qp");
 	if (count == 0) {
-		doctor_line_finding(line, "nobody else has queue pairs (connections) on them%s",
+		doctor_line_finding(line,
+				    "no other program has queue pairs (connections) on them%s",
 				    facts->sandbox.is_in_pid_namespace
 					    ? ", as far as this container sees"
 					    : "");

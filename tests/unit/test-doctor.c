@@ -359,7 +359,7 @@ static void other_users_of_the_devices_are_named(void **state)
 	text_copy(host->facts->user_programs[0], FACT_NAME, "rdmatestd");
 	text_copy(host->facts->user_programs[1], FACT_NAME, "rdmatestd");
 	doctor_host_judge(host);
-	doctor_host_expect(host, "device-users", DOCTOR_OK, "nobody else", NULL);
+	doctor_host_expect(host, "device-users", DOCTOR_OK, "no other program", NULL);
 	text_copy(host->facts->user_programs[0], FACT_NAME, "ib_write_bw");
 	text_copy(netlink->users[2].part, FACT_NAME, "nvme_rdma");
 	doctor_host_judge(host);
