@@ -77,7 +77,7 @@ static void expect_says(const char *text, const char *words)
 	}
 }
 
-static void a_wrong_rkey_is_refused_access_and_both_ends_are_heard_C48(void **state)
+static void C48_C50_C51_a_wrong_rkey_is_one_error_and_what_was_flushed_is_counted(void **state)
 {
 	struct cluster *cluster = new_pair();
 	const struct measurement *m;
@@ -96,7 +96,7 @@ static void a_wrong_rkey_is_refused_access_and_both_ends_are_heard_C48(void **st
 	cluster_free(cluster);
 }
 
-static void a_receive_that_is_too_short_is_one_incident_C49(void **state)
+static void C49_a_receive_that_is_too_short_is_one_incident(void **state)
 {
 	struct cluster *cluster = new_pair();
 	const struct measurement *m;
@@ -114,7 +114,7 @@ static void a_receive_that_is_too_short_is_one_incident_C49(void **state)
 	cluster_free(cluster);
 }
 
-static void a_receiver_that_posts_nothing_is_named_as_the_cause_C47(void **state)
+static void C47_a_receiver_that_posts_nothing_is_named_as_the_cause(void **state)
 {
 	struct cluster *cluster = new_pair();
 	const struct measurement *m;
@@ -136,7 +136,7 @@ static void a_receiver_that_posts_nothing_is_named_as_the_cause_C47(void **state
 	cluster_free(cluster);
 }
 
-static void a_completion_queue_that_overruns_ends_the_run_at_once_C52(void **state)
+static void C52_a_completion_queue_that_overruns_ends_the_run_at_once(void **state)
 {
 	for (size_t index = 0; index < 2; index++) {
 		struct cluster *cluster = new_pair();
@@ -153,7 +153,7 @@ static void a_completion_queue_that_overruns_ends_the_run_at_once_C52(void **sta
 	}
 }
 
-static void roce_v1_at_one_end_is_refused_with_both_types_C09(void **state)
+static void C09_roce_v1_at_one_end_is_refused_with_both_types(void **state)
 {
 	for (size_t index = 0; index < 2; index++) {
 		struct cluster *cluster = new_pair();
@@ -174,7 +174,7 @@ static void roce_v1_at_one_end_is_refused_with_both_types_C09(void **state)
 	}
 }
 
-static void a_daemon_of_another_version_is_told_and_passes_once_it_is_the_same_C65(void **state)
+static void C65_a_daemon_of_another_version_is_told_and_passes_once_it_is_the_same(void **state)
 {
 	struct cluster *cluster = new_pair();
 
@@ -197,13 +197,14 @@ static void a_daemon_of_another_version_is_told_and_passes_once_it_is_the_same_C
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_wrong_rkey_is_refused_access_and_both_ends_are_heard_C48),
-		cmocka_unit_test(a_receive_that_is_too_short_is_one_incident_C49),
-		cmocka_unit_test(a_receiver_that_posts_nothing_is_named_as_the_cause_C47),
-		cmocka_unit_test(a_completion_queue_that_overruns_ends_the_run_at_once_C52),
-		cmocka_unit_test(roce_v1_at_one_end_is_refused_with_both_types_C09),
 		cmocka_unit_test(
-			a_daemon_of_another_version_is_told_and_passes_once_it_is_the_same_C65),
+			C48_C50_C51_a_wrong_rkey_is_one_error_and_what_was_flushed_is_counted),
+		cmocka_unit_test(C49_a_receive_that_is_too_short_is_one_incident),
+		cmocka_unit_test(C47_a_receiver_that_posts_nothing_is_named_as_the_cause),
+		cmocka_unit_test(C52_a_completion_queue_that_overruns_ends_the_run_at_once),
+		cmocka_unit_test(C09_roce_v1_at_one_end_is_refused_with_both_types),
+		cmocka_unit_test(
+			C65_a_daemon_of_another_version_is_told_and_passes_once_it_is_the_same),
 	};
 
 	cmocka_set_test_filter(getenv("CLUSTER_ONLY"));

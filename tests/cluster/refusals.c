@@ -66,7 +66,7 @@ static void another_fleet_key_is_named_as_such(void **state)
 	unlink(path);
 }
 
-static void another_protocol_version_is_named_as_such(void **state)
+static void C65_another_protocol_version_is_named_as_such(void **state)
 {
 	struct cluster *cluster = new_pair();
 
@@ -175,7 +175,7 @@ static void devices_that_cannot_be_asked_are_told_until_they_can(void **state)
 	cluster_free(cluster);
 }
 
-static void above_a_device_limit_is_refused_before_anything_is_made(void **state)
+static void C23_above_a_device_limit_is_refused_before_anything_is_made(void **state)
 {
 	struct cluster *cluster = new_pair();
 	const struct run *run;
@@ -209,10 +209,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_fleet_key_is_named_as_such),
-		cmocka_unit_test(another_protocol_version_is_named_as_such),
+		cmocka_unit_test(C65_another_protocol_version_is_named_as_such),
 		cmocka_unit_test(a_device_that_appears_later_is_used_without_a_restart),
 		cmocka_unit_test(devices_that_cannot_be_asked_are_told_until_they_can),
-		cmocka_unit_test(above_a_device_limit_is_refused_before_anything_is_made),
+		cmocka_unit_test(C23_above_a_device_limit_is_refused_before_anything_is_made),
 		cmocka_unit_test(above_a_configured_limit_of_the_responder_is_refused_by_name),
 	};
 

@@ -174,7 +174,7 @@ teardown() { "$LAB" exec --name "$(lab_name)" -- lab-reset; }
 
 # What both hold after some rounds, and after a hundred more: the same, but for what a memory allocator keeps. 4 MiB is 40 KiB a round: less
 # than what one job has.
-@test "a hundred rounds with faults among them: no descriptor, queue pair, region or thread more, and little memory" {
+@test "C64 a hundred rounds with faults among them: no descriptor, queue pair, region or thread more, and little memory" {
   run guest "$LIFE"'
     MEMORY_SLACK_KIB=4096
     scenario short "$PINGPONG" "{ warmup: 0s, iterations: 10 }"

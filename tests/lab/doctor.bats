@@ -125,7 +125,7 @@ DOCTOR='
   [ "$status" -eq 0 ]
 }
 
-@test "interfaces of one subnet that answer for each other: a warning" {
+@test "C17 interfaces of one subnet that answer for each other: a warning" {
   run guest "$DOCTOR"'
     for at in all veth0 veth1; do sysctl -q -w "net.ipv4.conf.$at.arp_ignore=0"; done
     doctor; exits 0
@@ -152,7 +152,7 @@ DOCTOR='
   [ "$status" -eq 0 ]
 }
 
-@test "a library without the provider: the device is there, programs do not see it" {
+@test "C03 a library without the provider: the device is there, programs do not see it" {
   run guest "$DOCTOR"'
     in_mounts() { unshare --mount bash -c "mount -t tmpfs none /etc/libibverbs.d; exec \"\$@\"" - "$@"; }
     doctor in_mounts; exits 1

@@ -89,7 +89,7 @@ LONG='scenario long "$STREAM" "{ warmup: 0s, duration: 20s }"; scenario short "$
   [ "$status" -eq 0 ]
 }
 
-@test "a device that is absent at the start and appears later: RDT-0106, then pass, without a restart" {
+@test "C01 a device that is absent at the start and appears later: RDT-0106, then pass, without a restart" {
   run guest "$LONG"'
     rdma link del rxe1
     for n in 1 2; do node_write $n short.yaml; node_start $n; done
@@ -107,7 +107,7 @@ LONG='scenario long "$STREAM" "{ warmup: 0s, duration: 20s }"; scenario short "$
   [ "$status" -eq 0 ]
 }
 
-@test "a scenario above a device limit: refused before anything is allocated, with the limit" {
+@test "C22 a scenario above a device limit: refused before anything is allocated, with the limit" {
   run guest '
     scenario big "{ pattern: stream, ops: [{ op: send, size: 256B, inline: true }] }" "{ warmup: 0s, iterations: 10 }" \
       "qp: { max_inline_data: 4KiB }"

@@ -49,7 +49,7 @@ BOTH='
   [ "$status" -eq 0 ]
 }
 
-@test "loss of 0.1 %: degraded, RDT-0128, with the gaps that the other end saw" {
+@test "C67 loss of 0.1 %: degraded, RDT-0128, with the gaps that the other end saw" {
   run guest "$BOTH"'
     tc qdisc add dev veth0 root netem loss 0.1%
     run_scenario 1 long r.json

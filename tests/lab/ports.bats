@@ -25,7 +25,7 @@ PORTS='
   again() { eventually 60 passes; }
 '
 
-@test "a port that goes down in mid-run: fail, RDT-0132 certain and first, with its moment" {
+@test "C04 C59 a port that goes down in mid-run: fail, RDT-0132 certain and first, with its moment" {
   run guest "$PORTS"'
     nodes_up long.yaml short.yaml
     run_begin 1 long r.json
@@ -45,7 +45,7 @@ PORTS='
   [ "$status" -eq 0 ]
 }
 
-@test "a port that is down at the start: fail, RDT-0132 certain and first, and no traffic" {
+@test "C04 a port that is down at the start: fail, RDT-0132 certain and first, and no traffic" {
   run guest "$PORTS"'
     nodes_up short.yaml
     ip link set veth1 down
@@ -88,7 +88,7 @@ PORTS='
   [ "$status" -eq 0 ]
 }
 
-@test "gid_index of one family here and of another there: error, RDT-0112 with both, and pass once they agree" {
+@test "C06 gid_index of one family here and of another there: error, RDT-0112 with both, and pass once they agree" {
   run guest "$PORTS"'
     for n in 1 2; do
       node_write "$n" short.yaml

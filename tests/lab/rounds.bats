@@ -23,7 +23,7 @@ ROUNDS='
   }
 '
 
-@test "round after round of a ping-pong without a fault: pass, and no finding above possible" {
+@test "C43 round after round of a ping-pong without a fault: pass, and no finding above possible" {
   run guest "$ROUNDS"'
     scenario round "{ pattern: pingpong, ops: [{ op: write, size: 64B }, { op: send, size: 8B }, { op: read, size: 4KiB }] }" "{ warmup: 0s, iterations: 200 }"
     nodes_up round.yaml

@@ -14,7 +14,7 @@ SPDX='// SPDX-License-Identifier: MIT'
 
 clean_tree() {  # a tree that every lint accepts
   rm -rf "$WORK/tree"
-  mkdir -p "$WORK"/tree/{daemon/{util,model,verbs},tests,systemd,scenarios}
+  mkdir -p "$WORK"/tree/{daemon/{util,model,verbs},tests/{lab,cluster},systemd,scenarios}
   cd "$WORK/tree"
   cp "$TOP/.clang-format" .
   cp "$TOP"/systemd/rdmatestd.service.in "$TOP"/systemd/*.socket systemd/
@@ -22,6 +22,9 @@ clean_tree() {  # a tree that every lint accepts
   printf '%s\n#include "util/ring.h"\n\n#include <errno.h>\n\nint ring_size(int count)\n{\n\tif (count < 0) {\n\t\treturn -EINVAL;\n\t}\n\treturn count;\n}\n' \
     "$SPDX" >daemon/util/ring.c
   printf '#!/bin/sh\n# SPDX-License-Identifier: MIT\necho "$1"\n' >tests/run.sh
+  printf '#!/usr/bin/env bats\n# SPDX-License-Identifier: MIT\n@test "C04 a port" {\n  true\n}\n' >tests/lab/ports.bats
+  printf '%s\n\nstatic void C05_a_case(void)\n{\n}\n\nstatic void (*const tests[])(void) = { TEST(C05_a_case) };\n' "$SPDX" >tests/cluster/cases.c
+  printf '| row | `lab/ports.bats: C04 a` |\n| C04 | `lab/ports.bats: C04 a port` |\n| C05 | `cluster/cases.c: C05_a_case` |\n' >tests/MATRIX.md
   printf 'text\n<!-- fields -->\n# Fields\n<!-- /fields -->\n' >scenarios/README.md
   printf '#!/bin/sh\necho "# Fields"\n' >program
   chmod 755 program
@@ -57,7 +60,7 @@ compiled() {  # source -> objects named as meson names them
 }
 
 clean_tree
-for lint in layers format heads sizes banned braces foreign scripts units; do clean "$lint"; done
+for lint in layers format heads sizes banned braces foreign scripts units matrix; do clean "$lint"; done
 compiled daemon/util/ring.c
 clean names "$WORK/objects"
 clean fields "$WORK/tree/program"
@@ -145,6 +148,21 @@ sed -i 's/^ExecStart=.*/ExecStart=\/usr\/sbin\/nothing/' systemd/rdmatestd.servi
 found 'nothing' units
 sed -i '/^ProtectSystem=/d; /^SystemCallFilter=/d; /^NoNewPrivileges/d; /^CapabilityBoundingSet=/d' systemd/rdmatestd.service.in
 found 'exposure is above' units
+
+echo '| row | `lab/ports.bats: another` |' >>tests/MATRIX.md
+found 'tests/MATRIX.md:4: matrix: tests/lab/ports.bats has no test "another"' matrix
+echo '| row | `cluster/cases.c: a_case` |' >>tests/MATRIX.md
+found 'tests/cluster/cases.c has no test "a_case"' matrix
+echo '| row | `lab/none.bats: a` |' >>tests/MATRIX.md
+found 'there is no tests/lab/none.bats' matrix
+sed -i 's/^| C05 .*/| C05 | `lab\/ports.bats: C04 a` |/' tests/MATRIX.md
+found 'the name of "C04 a" lacks C05' matrix
+sed -i '/^| C05/d' tests/MATRIX.md
+found 'no row for C05' matrix
+echo text >tests/MATRIX.md
+found 'found nothing to check' matrix
+rm tests/MATRIX.md
+found 'tests/MATRIX.md:1: matrix: missing' matrix
 
 printf '%s\n#include "util/ring.h"\n\nint other_size(int count)\n{\n\treturn count;\n}\n' "$SPDX" >daemon/util/ring.c
 compiled daemon/util/ring.c

@@ -311,7 +311,7 @@ static void inline_auto_takes_what_the_device_gives(void **state)
 	}
 }
 
-static void an_inline_size_that_the_device_refuses_is_named(void **state)
+static void C22_an_inline_size_that_the_device_refuses_is_named(void **state)
 {
 	struct fixture *fixture = *state;
 	struct workload *workload = &fixture->left.assignment->workload;
@@ -367,7 +367,7 @@ int main(void)
 		TEST(what_this_version_cannot_do_is_refused),
 		TEST(an_endpoint_that_is_not_there_is_named),
 		TEST(inline_auto_takes_what_the_device_gives),
-		TEST(an_inline_size_that_the_device_refuses_is_named),
+		TEST(C22_an_inline_size_that_the_device_refuses_is_named),
 		TEST(an_attribute_that_the_device_refuses_without_a_word_is_found_out),
 	};
 

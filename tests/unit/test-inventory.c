@@ -88,7 +88,7 @@ static void global_ipv6_is_taken_where_there_is_no_common_ipv4(void **state)
 	expect_pick(&a, AUTO, &b, AUTO, 3, 1);
 }
 
-static void link_local_is_never_chosen_but_may_be_wished_for(void **state)
+static void C07_link_local_is_never_chosen_but_may_be_wished_for(void **state)
 {
 	struct port a = ethernet("a0"), b = ethernet("b0");
 
@@ -224,7 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(roce_v2_with_ipv4_of_one_subnet_is_chosen),
 		cmocka_unit_test(global_ipv6_is_taken_where_there_is_no_common_ipv4),
-		cmocka_unit_test(link_local_is_never_chosen_but_may_be_wished_for),
+		cmocka_unit_test(C07_link_local_is_never_chosen_but_may_be_wished_for),
 		cmocka_unit_test(vlans_of_both_ends_agree_where_they_can),
 		cmocka_unit_test(a_wish_is_taken_as_it_is_or_refused),
 		cmocka_unit_test(broken_and_empty_tables_match_nothing),

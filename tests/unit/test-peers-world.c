@@ -96,7 +96,7 @@ static void hurry_all(struct scene *scene, size_t count)
 	world_enter(NULL);
 }
 
-static void dead_peers_are_tried_twice_a_minute_and_never_all_at_once(void **state)
+static void C60_dead_peers_are_tried_twice_a_minute_and_never_all_at_once(void **state)
 {
 	struct scene scene;
 
@@ -261,7 +261,7 @@ static void both_sides_that_connect_at_once_hold_one_session_each_way(void **sta
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dead_peers_are_tried_twice_a_minute_and_never_all_at_once),
+		cmocka_unit_test(C60_dead_peers_are_tried_twice_a_minute_and_never_all_at_once),
 		cmocka_unit_test(to_hurry_tries_at_once_what_waits),
 		cmocka_unit_test(to_hurry_again_and_again_makes_no_storm),
 		cmocka_unit_test(refusals_that_come_at_once_are_hurried_every_5_s_at_most),

@@ -275,7 +275,7 @@ static void an_mtu_above_the_ports_is_refused(void **state)
 	free(world);
 }
 
-static void an_rd_atomic_depth_above_both_is_refused(void **state)
+static void C33_an_rd_atomic_depth_above_both_is_refused(void **state)
 {
 	struct world *world = new_world(2);
 
@@ -444,7 +444,7 @@ int main(void)
 		cmocka_unit_test(the_reason_why_a_peer_is_away_is_kept),
 		cmocka_unit_test(device_limits_name_the_value_and_the_limit),
 		cmocka_unit_test(an_mtu_above_the_ports_is_refused),
-		cmocka_unit_test(an_rd_atomic_depth_above_both_is_refused),
+		cmocka_unit_test(C33_an_rd_atomic_depth_above_both_is_refused),
 		cmocka_unit_test(a_port_that_is_down_is_a_device_failure),
 		cmocka_unit_test(a_device_that_one_end_lacks_is_named),
 		cmocka_unit_test(ports_are_paired_by_rail),

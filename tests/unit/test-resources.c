@@ -194,7 +194,7 @@ static void a_verb_that_fails_is_named_and_everything_is_undone(void **state)
 	assert_int_equal(ends_make(fixture, &fixture->right), 0);
 }
 
-static void the_queue_pair_that_is_one_too_many_is_counted(void **state)
+static void C24_the_queue_pair_that_is_one_too_many_is_counted(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -314,7 +314,7 @@ static void an_address_that_nobody_has_is_unresolved(void **state)
 	assert_int_equal(ends_step(&fixture->left.steps, "modify_rtr")->count, 1);
 }
 
-static void other_failures_of_rtr_and_rts_show_what_was_asked(void **state)
+static void C31_other_failures_of_rtr_and_rts_show_what_was_asked(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -428,11 +428,11 @@ int main(void)
 		TEST(every_attribute_comes_from_the_assignment_and_the_other_end),
 		TEST(the_queue_pair_gets_these_rights),
 		TEST(a_verb_that_fails_is_named_and_everything_is_undone),
-		TEST(the_queue_pair_that_is_one_too_many_is_counted),
+		TEST(C24_the_queue_pair_that_is_one_too_many_is_counted),
 		TEST(too_little_lockable_memory_names_limit_and_need),
 		TEST(steps_tell_how_long_and_how_much),
 		TEST(an_address_that_nobody_has_is_unresolved),
-		TEST(other_failures_of_rtr_and_rts_show_what_was_asked),
+		TEST(C31_other_failures_of_rtr_and_rts_show_what_was_asked),
 		TEST(what_the_other_end_tells_is_not_trusted),
 		TEST(packet_sequence_numbers_are_random_and_have_24_bits),
 		TEST(operations_without_payload_have_a_region),

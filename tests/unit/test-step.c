@@ -25,7 +25,7 @@ static void repeated_steps_are_summed_counted_and_keep_their_longest(void **stat
 	assert_int_equal(steps.items[1].max_ns, 30);
 }
 
-static void sums_saturate_instead_of_wrapping(void **state)
+static void C63_sums_saturate_instead_of_wrapping(void **state)
 {
 	struct steps steps = { 0 };
 
@@ -101,7 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(repeated_steps_are_summed_counted_and_keep_their_longest),
-		cmocka_unit_test(sums_saturate_instead_of_wrapping),
+		cmocka_unit_test(C63_sums_saturate_instead_of_wrapping),
 		cmocka_unit_test(a_full_table_puts_the_rest_together),
 		cmocka_unit_test(steps_come_back_from_json),
 		cmocka_unit_test(steps_of_a_hostile_peer_are_refused),

@@ -67,7 +67,7 @@ static void a_change_is_told_with_how_often_the_old_verdict_came(void **state)
 	verdict_log_free(log);
 }
 
-static void a_day_of_failing_heartbeats_is_a_line_an_hour(void **state)
+static void C60_a_day_of_failing_heartbeats_is_a_line_an_hour(void **state)
 {
 	struct verdict_log *log = verdict_log_new();
 	struct log_capture capture;
@@ -165,7 +165,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_change_is_told_with_how_often_the_old_verdict_came),
-		cmocka_unit_test(a_day_of_failing_heartbeats_is_a_line_an_hour),
+		cmocka_unit_test(C60_a_day_of_failing_heartbeats_is_a_line_an_hour),
 		cmocka_unit_test(a_day_of_passing_heartbeats_is_one_line),
 		cmocka_unit_test(to_and_fro_is_told_so_often_an_hour_and_then_counted),
 		cmocka_unit_test(the_last_of_many_changes_is_told_when_it_stays),
