@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ctl/field.h"
+#include "ctl/hosts.h"
 #include "ctl/operations.h"
 #include "ctl/remarks.h"
 #include "ctl/run_name.h"
@@ -158,6 +159,7 @@ static void print_body(const json_t *measurement, struct paper *paper, unsigned 
 	remarks_print_expectations(field_array(measurement, "expect"), paper, indent);
 	remarks_print_findings(has_passed ? findings : NULL, paper, indent);
 	print_conditions(measurement, paper, indent);
+	hosts_print(measurement, paper, indent);
 }
 
 /* "2 pairs: 1 fail, 1 pass", the bad ones first. */
