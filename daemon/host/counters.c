@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/ethtool.h"
 #include "util/memory.h"
 
 #define MS_NS 1000000ull
@@ -203,6 +204,10 @@ void counters_read(const char *root, const char *device, uint64_t port_num, cons
 		if (value->state == COUNTER_ABSENT) {
 			*value = read_source(&path, &sources[i]);
 		}
+	}
+	/* The kernel itself has no root. */
+	if (root[0] == '\0' && is_component(netdev)) {
+		ethtool_counters(netdev, ret);
 	}
 }
 

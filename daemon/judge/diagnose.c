@@ -382,8 +382,8 @@ static void write_end_evidence(const struct participant *end, const char *name, 
 static void diagnose_failure(const struct failure *failure, const struct measurement *measurement,
 			     struct findings *findings)
 {
-	char evidence[2 * LIMIT_TEXT] = "", path[LIMIT_TEXT / 2] = "", initiator[LIMIT_TEXT / 2],
-			  responder[LIMIT_TEXT / 2], at[UNITS_SIZE];
+	char evidence[3 * LIMIT_TEXT] = "", pauses[LIMIT_TEXT] = "", path[LIMIT_TEXT / 2] = "",
+			  initiator[LIMIT_TEXT / 2], responder[LIMIT_TEXT / 2], at[UNITS_SIZE];
 	struct view view = { failure, measurement, findings, evidence };
 
 	if (!error_is_set(&failure->error)) {
@@ -391,14 +391,16 @@ static void diagnose_failure(const struct failure *failure, const struct measure
 	}
 	if (measurement) {
 		port_evidence_path(measurement, path, sizeof(path));
+		port_evidence_pauses(measurement, pauses, sizeof(pauses));
 		write_end_evidence(&measurement->initiator, "initiator", initiator,
 				   sizeof(initiator));
 		write_end_evidence(&measurement->responder, "responder", responder,
 				   sizeof(responder));
 		if (failure->error.stage == STAGE_RUN) {
 			snprintf(evidence, sizeof(evidence),
-				 "%s%sat +%s on %s; %" PRIu64 " flushed behind it; %s; %s", path,
-				 path[0] ? "; " : "", units_format_duration(failure->at_ns, at),
+				 "%s%s%s%sat +%s on %s; %" PRIu64 " flushed behind it; %s; %s",
+				 path, path[0] ? "; " : "", pauses, pauses[0] ? "; " : "",
+				 units_format_duration(failure->at_ns, at),
 				 failure->node[0] ? failure->node : "?", failure->flushed,
 				 initiator, responder);
 		} else {
@@ -473,8 +475,8 @@ static void find_missed(struct measurement *measurement)
 	size_t count;
 	enum confidence confidence = CONFIDENCE_CERTAIN;
 	const struct expectation_result *result = first_with(measurement, OUTCOME_MISSED, &count);
-	char actual[UNITS_SIZE], limit[UNITS_SIZE], evidence[2 * LIMIT_TEXT], more[40] = "",
-									      hosts[LIMIT_TEXT];
+	char actual[UNITS_SIZE], limit[UNITS_SIZE], evidence[3 * LIMIT_TEXT];
+	char more[40] = "", pauses[LIMIT_TEXT] = "", hosts[LIMIT_TEXT] = "";
 
 	if (!result) {
 		return;
@@ -487,12 +489,14 @@ static void find_missed(struct measurement *measurement)
 	if (count > 1) {
 		snprintf(more, sizeof(more), "; and %zu more", count - 1);
 	}
-	host_evidence_say(measurement, hosts, sizeof(hosts));
-	snprintf(evidence, sizeof(evidence), "actual %s, limit %s, %" PRIu64 " samples%s%s",
+	if (is_about_speed(result)) {
+		port_evidence_pauses(measurement, pauses, sizeof(pauses));
+		host_evidence_say(measurement, hosts, sizeof(hosts));
+	}
+	snprintf(evidence, sizeof(evidence), "actual %s, limit %s, %" PRIu64 " samples%s%s%s%s",
 		 write_value(result, result->actual, actual),
-		 write_value(result, result->limit, limit), result->samples,
-		 hosts[0] && is_about_speed(result) ? "; " : "",
-		 is_about_speed(result) ? hosts : "");
+		 write_value(result, result->limit, limit), result->samples, pauses[0] ? "; " : "",
+		 pauses, hosts[0] ? "; " : "", hosts);
 	finding_add(&measurement->findings, FINDING_EXPECTATION_MISSED, confidence, evidence,
 		    "%s was not met: %s%s", result->expectation.text, actual, more);
 	if (confidence == CONFIDENCE_POSSIBLE) {

@@ -6,6 +6,7 @@
 
 #include "judge/driver.h"
 #include "model/counter.h"
+#include "util/memory.h"
 #include "util/text.h"
 
 /* Above this many packets for one of ours the port has other users. */
@@ -297,4 +298,36 @@ void port_evidence_doubt_path(const struct measurement *m, struct findings *find
 			      value_of(&m->responder, COUNTER_SENT_PACKETS),
 			      m->responder.endpoint.node, m->responder.endpoint.device);
 	}
+}
+
+static void add_pauses(const struct participant *end, struct text *out)
+{
+	static const struct {
+		enum counter counter;
+		const char *words;
+	} rows[] = {
+		{ COUNTER_PAUSES_RECEIVED, "was told to pause" },
+		{ COUNTER_PAUSES_SENT, "told its switch to pause" },
+		{ COUNTER_CNPS_HANDLED, "was told of congestion" },
+		{ COUNTER_SEND_WAIT, "had no leave to send for ticks" },
+		{ COUNTER_SEND_DISCARDS, "dropped packets before it sent them" },
+		{ COUNTER_RECEIVE_DISCARDS, "dropped packets that came" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (value_of(end, rows[i].counter) > 0) {
+			text_format(out, "%s%s/%s %s: +%" PRIu64, out->length ? "; " : "",
+				    end->endpoint.node, end->endpoint.device, rows[i].words,
+				    value_of(end, rows[i].counter));
+		}
+	}
+}
+
+void port_evidence_pauses(const struct measurement *m, char *out, size_t size)
+{
+	_cleanup_text_ struct text text = TEXT_INIT;
+
+	add_pauses(&m->initiator, &text);
+	add_pauses(&m->responder, &text);
+	text_copy(out, size, text.length ? text.data : "");
 }

@@ -25,3 +25,7 @@ void port_evidence_path(const struct measurement *measurement, char *out, size_t
 
 /* What both ports counted against a path that is said to be lost: packets that did arrive. */
 void port_evidence_doubt_path(const struct measurement *measurement, struct findings *findings);
+
+/* What kept a port from sending, or made it drop, for a rate that was missed or a stall: pauses,
+ * congestion, discards of both ports; "" when nothing of it was counted. */
+void port_evidence_pauses(const struct measurement *measurement, char *out, size_t size);

@@ -27,6 +27,9 @@ const char *const counter_names[] = {
 	[COUNTER_ECN_MARKED] = "ecn_marked",
 	[COUNTER_CNPS_SENT] = "cnps_sent",
 	[COUNTER_CNPS_HANDLED] = "cnps_handled",
+	[COUNTER_PAUSES_RECEIVED] = "pauses_received",
+	[COUNTER_PAUSES_SENT] = "pauses_sent",
+	[COUNTER_RECEIVE_DISCARDS] = "receive_discards",
 	[COUNTER_COUNT] = NULL,
 };
 

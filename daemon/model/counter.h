@@ -36,6 +36,9 @@ enum counter {
 	COUNTER_ECN_MARKED, /* packets received with congestion marked by a switch */
 	COUNTER_CNPS_SENT, /* congestion notification packets */
 	COUNTER_CNPS_HANDLED,
+	COUNTER_PAUSES_RECEIVED, /* frames that told this port to be silent */
+	COUNTER_PAUSES_SENT, /* by which this port silenced the other side */
+	COUNTER_RECEIVE_DISCARDS, /* packets that came and were dropped for want of room */
 	COUNTER_COUNT,
 };
 extern const char *const counter_names[]; /* "retransmissions", in JSON and to people */

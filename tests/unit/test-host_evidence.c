@@ -175,6 +175,34 @@ static void a_miss_with_quiet_hosts_speaks_against_them(void **state)
 	free(m);
 }
 
+static void set_counter(struct participant *end, enum counter counter, uint64_t value)
+{
+	end->totals.has_counters = true;
+	end->totals.counters.values[counter] =
+		(struct counter_value){ .state = COUNTER_READ, .value = value };
+}
+
+static void what_silenced_a_port_is_told_beside_a_miss_and_a_stall(void **state)
+{
+	struct measurement *m = new_measurement();
+
+	set_counter(&m->initiator, COUNTER_PAUSES_RECEIVED, 1234);
+	set_counter(&m->responder, COUNTER_PAUSES_SENT, 0);
+	set_counter(&m->responder, COUNTER_RECEIVE_DISCARDS, 7);
+	judge(m);
+	assert_has(m->findings.items[0].evidence, "a/mlx5_0 was told to pause: +1234");
+	assert_has(m->findings.items[0].evidence, "b/mlx5_1 dropped packets that came: +7");
+	assert_null(strstr(m->findings.items[0].evidence, "its switch"));
+	free(m);
+	m = new_measurement();
+	fail_with(m, "stall", ERROR_KIND_NONE, 0);
+	set_counter(&m->responder, COUNTER_PAUSES_SENT, 99);
+	judge(m);
+	assert_first(m, FINDING_STALLED, CONFIDENCE_CERTAIN);
+	assert_has(m->findings.items[0].evidence, "b/mlx5_1 told its switch to pause: +99");
+	free(m);
+}
+
 static void a_slow_cpu_far_from_the_device_is_told_beside_a_miss(void **state)
 {
 	struct measurement *m = new_measurement();
@@ -338,6 +366,7 @@ int main(void)
 		cmocka_unit_test(what_a_hypervisor_takes_is_told_as_such),
 		cmocka_unit_test(who_took_the_time_may_not_be_known_and_that_is_said),
 		cmocka_unit_test(a_miss_with_quiet_hosts_speaks_against_them),
+		cmocka_unit_test(what_silenced_a_port_is_told_beside_a_miss_and_a_stall),
 		cmocka_unit_test(a_slow_cpu_far_from_the_device_is_told_beside_a_miss),
 		cmocka_unit_test(a_stall_on_a_starved_host_is_the_hosts),
 		cmocka_unit_test(a_port_that_went_down_is_the_reason_on_a_starved_host_as_well),
