@@ -15,10 +15,13 @@
 #define SCAN_ACCURACY_US 50000u
 /* Scanners that hang; with so many more nothing new is found until one comes back. */
 #define SCANNERS_MAX 8
+/* A device that answers no call for so long has no share in how soon the others are found. */
+#define SLOW_NS 1000000000ull
 
 /*
- * A thread that scans, and what it knows. One that hangs with a device is set aside, and another
- * one goes on without that device: nobody else has to wait for it.
+ * A thread that scans, and what it knows. One that waits for a device for over a second is set
+ * aside, and another one goes on with what it knew of the others: nobody has to wait for that
+ * device. When it is back, what it learnt is taken over.
  */
 struct scanner {
 	struct list link; /* in discovery->aside, when it hangs */
@@ -26,12 +29,15 @@ struct scanner {
 	struct setup *setup;
 	struct scan *scan;
 	struct health *health;
+	char slow[LIMIT_NAME]; /* the device for which it is aside */
+	bool is_back; /* and what it learnt of that is still to be taken over */
 };
 
 struct discovery {
 	struct discovery_options options;
 	struct daemon_settings settings;
 	sd_event_source *timer; /* armed while no scan runs */
+	sd_event_source *slow_timer; /* armed while one does */
 	struct scanner *scanner; /* that scans */
 	struct list aside; /* of struct scanner */
 	size_t aside_count;
@@ -141,20 +147,33 @@ static int scanner_stop(struct scanner *scanner, uint64_t deadline_mono_ns)
 	return ret;
 }
 
-/* One that was set aside is back: its device may be asked again. */
+/* What those that are back learnt of their devices. Not while a scan runs. */
+static void adopt(struct discovery *discovery)
+{
+	struct scanner *scanner;
+
+	list_each(scanner, &discovery->aside, link) {
+		/* Its thread has posted what it had and waits for more: it ends at once. */
+		if (!scanner->is_back || scanner_stop(scanner, CLOCK_NEVER) < 0) {
+			continue;
+		}
+		scan_adopt(discovery->scanner->scan, scanner->scan, scanner->slow);
+		list_remove(&scanner->link);
+		discovery->aside_count--;
+		scanner_free(scanner);
+	}
+}
+
+/* One that was set aside is back. */
 static void end_aside(struct scanner *scanner)
 {
 	struct discovery *discovery = scanner->discovery;
 
 	health_look(scanner->health);
-	/* Its thread has posted what it had and waits for more: it ends at once. */
-	if (discovery->is_stopping || scanner_stop(scanner, CLOCK_NEVER) < 0) {
-		return;
+	if (!discovery->is_stopping) {
+		scanner->is_back = true;
+		begin_scan(discovery);
 	}
-	list_remove(&scanner->link);
-	discovery->aside_count--;
-	scanner_free(scanner);
-	discovery_refresh(discovery);
 }
 
 static void tell_scan(struct discovery *discovery, const struct scan_task *own)
@@ -196,16 +215,29 @@ static void done_scan(struct task *task)
 	free(own);
 }
 
-/* Devices with a call that hangs are not asked: that would hang, too. */
+/* Devices with a call that hangs, or that another scanner still waits for, are not asked. */
 static void leave_sick(struct discovery *discovery)
 {
+	struct scanner *scanner;
 	char names[HANGS_MAX][LIMIT_NAME];
 	size_t count = discovery->options.sick(discovery->options.arg, names, HANGS_MAX);
 
+	list_each(scanner, &discovery->aside, link) {
+		if (count < HANGS_MAX) {
+			text_copy(names[count++], LIMIT_NAME, scanner->slow);
+		}
+	}
 	for (size_t i = 0; i < count; i++) {
 		scan_remember(discovery->scanner->scan, names[i], discovery->inventory);
 	}
 	scan_leave(discovery->scanner->scan, names, count);
+}
+
+static void arm_slow(struct discovery *discovery, uint64_t after_ns)
+{
+	if (sd_event_source_set_time_relative(discovery->slow_timer, after_ns / 1000 + 1) >= 0) {
+		sd_event_source_set_enabled(discovery->slow_timer, SD_EVENT_ONESHOT);
+	}
 }
 
 static void begin_scan(struct discovery *discovery)
@@ -230,8 +262,10 @@ static void begin_scan(struct discovery *discovery)
 	discovery->is_scanning = true;
 	discovery->wants_scan = false;
 	discovery->wants_fresh = false;
+	adopt(discovery);
 	leave_sick(discovery);
 	sd_event_source_set_enabled(discovery->timer, SD_EVENT_OFF);
+	arm_slow(discovery, SLOW_NS);
 	setup_submit(discovery->scanner->setup, &own->task.setup);
 	health_watch(discovery->scanner->health);
 }
@@ -261,6 +295,24 @@ static const char *asked_device(void *arg)
 }
 
 static int scanner_new(struct scanner **ret, struct discovery *discovery, struct error *err);
+static void set_aside(struct discovery *discovery);
+
+static int on_slow_timer(sd_event_source *source, uint64_t usec, void *arg)
+{
+	struct discovery *discovery = arg;
+	const char *call = NULL;
+	uint64_t age_ns = setup_oldest_ns(discovery->scanner->setup, clock_mono_ns(), &call);
+
+	if (!discovery->is_scanning) {
+		return 0;
+	}
+	/* Before, so that a scan that begins in there arms it anew. */
+	arm_slow(discovery, age_ns < SLOW_NS ? SLOW_NS - age_ns : SLOW_NS);
+	if (age_ns >= SLOW_NS) {
+		set_aside(discovery);
+	}
+	return 0;
+}
 
 /* The list of devices hangs for everybody: another thread would find no more. */
 static void set_aside(struct discovery *discovery)
@@ -272,6 +324,12 @@ static void set_aside(struct discovery *discovery)
 	    discovery->is_stopping || scanner_new(&next, discovery, NULL) < 0) {
 		return;
 	}
+	if (!scan_cut(hung->scan, next->scan)) {
+		(void)scanner_stop(next, CLOCK_NEVER); /* it did nothing yet */
+		scanner_free(next);
+		return;
+	}
+	text_copy(hung->slow, sizeof(hung->slow), scan_asks_about(hung->scan));
 	list_append(&discovery->aside, &hung->link);
 	discovery->aside_count++;
 	discovery->scanner = next;
@@ -390,6 +448,11 @@ int discovery_new(struct discovery **ret_discovery, const struct discovery_optio
 	describe_host(discovery, discovery->inventory);
 	ret = sd_event_add_time_relative(options->event, &discovery->timer, CLOCK_MONOTONIC,
 					 SCAN_EVERY_US, SCAN_ACCURACY_US, on_timer, discovery);
+	if (ret >= 0) {
+		ret = sd_event_add_time_relative(options->event, &discovery->slow_timer,
+						 CLOCK_MONOTONIC, 0, SCAN_ACCURACY_US,
+						 on_slow_timer, discovery);
+	}
 	if (ret < 0) {
 		error_set_call(err, -ret, ERROR_RESOURCE, STAGE_RESOURCE, "sd_event_add_time",
 			       "the timer of the device scan cannot be made");
@@ -412,6 +475,7 @@ int discovery_stop(struct discovery *discovery, uint64_t deadline_mono_ns)
 
 	discovery->is_stopping = true;
 	discovery->timer = sd_event_source_disable_unref(discovery->timer);
+	discovery->slow_timer = sd_event_source_disable_unref(discovery->slow_timer);
 	ret = scanner_stop(discovery->scanner, deadline_mono_ns);
 	list_each(scanner, &discovery->aside, link) {
 		int error = scanner_stop(scanner, deadline_mono_ns);
@@ -429,6 +493,7 @@ void discovery_free(struct discovery *discovery)
 		return;
 	}
 	sd_event_source_disable_unref(discovery->timer);
+	sd_event_source_disable_unref(discovery->slow_timer);
 	list_each(scanner, &discovery->aside, link) {
 		list_remove(&scanner->link);
 		scanner_free(scanner);

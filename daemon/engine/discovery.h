@@ -3,8 +3,9 @@
 
 /*
  * What devices this node has: scans at once, then every 2 s on a thread of its own, and again when
- * asked to; keeps the inventory and tells when it changed. A device whose call hangs is left alone
- * until it returns, with the ports that it had; the others are scanned on. Control thread.
+ * asked to; keeps the inventory and tells when it changed. A device that
+ * answers no call for a second is waited for by a thread of its own, with the ports that it had;
+ * the others are scanned on. Control thread.
  */
 
 #include <stdbool.h>

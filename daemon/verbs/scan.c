@@ -25,12 +25,14 @@
 struct known_device {
 	char name[LIMIT_NAME];
 	char node[LIMIT_NAME]; /* its file below /dev/infiniband */
+	bool is_adopted; /* another scan asked it just now: this one does not ask again */
 	bool had_node; /* it was there once: nobody is about to make it */
 	uint64_t signature; /* 0: cannot be compared */
 	uint64_t asked_mono_ns;
 	bool is_listed; /* in this scan */
 	size_t port_count;
 	struct port *ports; /* owned; of LIMIT_PORTS at most */
+	struct error error; /* why it could not be asked, the last time; not set: it could */
 	bool was_active[LIMIT_PORTS]; /* since it was listed; by port number, from 1 */
 };
 
@@ -43,7 +45,11 @@ struct scan {
 	size_t left_count;
 	char left[HANGS_MAX][LIMIT_NAME]; /* alone */
 	_Atomic(const char *) asks_about;
+	char cut_at[LIMIT_NAME]; /* "" for not cut; control thread only */
 };
+
+/* Stands in asks_about for the device at which a scan was cut. */
+static const char cut[] = "";
 
 struct scan *scan_new(const char *sys_root)
 {
@@ -66,7 +72,9 @@ void scan_free(struct scan *scan)
 
 const char *scan_asks_about(const struct scan *scan)
 {
-	return atomic_load(&scan->asks_about);
+	const char *name = atomic_load(&scan->asks_about);
+
+	return name == cut ? scan->cut_at : name;
 }
 
 static int ask_device(struct scan *scan, struct known_device *known, struct error *err)
@@ -128,30 +136,42 @@ static int tell_missing_node(struct known_device *known, struct error *err)
 			      known->name, known->node);
 }
 
-static void refresh(struct scan *scan, struct known_device *known, bool is_fresh, struct error *err)
+static void keep_first(struct error *err, const struct error *other)
+{
+	if (err && !error_is_set(err)) {
+		*err = *other;
+	}
+}
+
+/* False: the scan was cut meanwhile, and only this device is still its own. */
+static bool refresh(struct scan *scan, struct known_device *known, bool is_fresh, struct error *err)
 {
 	uint64_t now_mono_ns = clock_mono_ns();
 	struct device_node node;
 	uint64_t signature;
 	int ret;
 
-	if (is_left(scan, known->name)) {
-		return;
+	if (is_left(scan, known->name) || known->is_adopted) {
+		known->is_adopted = false;
+		keep_first(err, &known->error);
+		return true;
 	}
 	device_node_look(scan->sys_root, known->node, &node);
 	signature = add_node(sysfs_signature(scan->sys_root, known->name), &node);
 	if (!is_fresh && signature != 0 && signature == known->signature &&
 	    now_mono_ns - known->asked_mono_ns < FRESH_EVERY_NS) {
-		return;
+		return true;
 	}
 	atomic_store(&scan->asks_about, known->name);
-	ret = known->had_node && node.error == -ENOENT ? tell_missing_node(known, err)
-						       : ask_device(scan, known, err);
+	known->error = ERROR_INIT;
+	ret = known->had_node && node.error == -ENOENT ? tell_missing_node(known, &known->error)
+						       : ask_device(scan, known, &known->error);
+	keep_first(err, &known->error);
 	/* One that failed is asked again next time. */
 	known->signature = ret == 0 ? signature : 0;
 	known->had_node |= node.error == 0;
 	known->asked_mono_ns = now_mono_ns;
-	atomic_store(&scan->asks_about, NULL);
+	return atomic_exchange(&scan->asks_about, NULL) != cut;
 }
 
 static int compare_devices(const void *a, const void *b)
@@ -317,6 +337,59 @@ void scan_remember(struct scan *scan, const char *name, const struct inventory *
 			memory_resize(known->ports, known->port_count + 1, sizeof(*known->ports));
 		known->ports[known->port_count] = inventory->ports[i];
 		known->ports[known->port_count++].configured_gid_index = SCHEMA_AUTO;
+		if (inventory->ports[i].port_num >= 1 &&
+		    inventory->ports[i].port_num <= LIMIT_PORTS) {
+			known->was_active[inventory->ports[i].port_num - 1] = true;
+		}
+	}
+}
+
+static void copy_known(struct scan *scan, const struct known_device *theirs, bool is_adopted)
+{
+	struct known_device *ours = find_known(scan, theirs->name);
+	struct port *ports;
+
+	if (!ours && scan->count == MAX_DEVICES) {
+		return;
+	}
+	ours = ours ? ours : &scan->devices[scan->count++];
+	ports = memory_new_array(theirs->port_count + 1, sizeof(*ports));
+	if (theirs->port_count > 0) {
+		memcpy(ports, theirs->ports, theirs->port_count * sizeof(*ports));
+	}
+	free(ours->ports);
+	*ours = *theirs;
+	ours->ports = ports;
+	ours->is_adopted = is_adopted;
+}
+
+bool scan_cut(struct scan *scan, struct scan *next)
+{
+	const char *name = atomic_load(&scan->asks_about);
+
+	if (!name || name == cut) {
+		return false;
+	}
+	text_copy(scan->cut_at, sizeof(scan->cut_at), name);
+	/* From here on its thread touches the entry of this device alone. */
+	if (!atomic_compare_exchange_strong(&scan->asks_about, &name, cut)) {
+		scan->cut_at[0] = '\0';
+		return false;
+	}
+	for (size_t i = 0; i < scan->count; i++) {
+		if (strcmp(scan->devices[i].name, scan->cut_at) != 0) {
+			copy_known(next, &scan->devices[i], false);
+		}
+	}
+	return true;
+}
+
+void scan_adopt(struct scan *scan, const struct scan *from, const char *name)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		if (strcmp(from->devices[i].name, name) == 0) {
+			copy_known(scan, &from->devices[i], true);
+		}
 	}
 }
 
@@ -329,7 +402,9 @@ int scan_run(struct scan *scan, const struct daemon_settings *settings, bool is_
 		return error;
 	}
 	for (size_t i = 0; i < scan->count; i++) {
-		refresh(scan, &scan->devices[i], is_fresh, err);
+		if (!refresh(scan, &scan->devices[i], is_fresh, err)) {
+			return 0;
+		}
 	}
 	ret->port_count = 0;
 	if (settings->device_count == 0) {

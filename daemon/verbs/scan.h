@@ -42,11 +42,25 @@ void scan_leave(struct scan *scan, char (*names)[LIMIT_NAME], size_t count);
  */
 void scan_remember(struct scan *scan, const char *name, const struct inventory *inventory);
 
+/*
+ * The running scan goes no further than the device that it is asking, which may hang: its owner
+ * goes on with `next`, a new one, which has what this one knows of all others. False: it is at no
+ * device, or just left it. Control thread; `next` must not run.
+ */
+bool scan_cut(struct scan *scan, struct scan *next);
+/*
+ * What `from` learnt of a device when it asked it last, in place of what `scan` knows. The next
+ * scan tells that without asking again. Not while
+ * either runs.
+ */
+void scan_adopt(struct scan *scan, const struct scan *from, const char *name);
+
 /* Whether the last scan saw such a device at all, selected or not. Not while one runs. */
 bool scan_is_present(const struct scan *scan, const char *name);
 
 /*
- * The device that a running scan is asking, NULL when none: named when it hangs. Valid until the
+ * The device that a running scan is asking, NULL when none: named when it hangs. (One that was cut:
+ * the one that it was cut at.) Valid until the
  * next scan begins.
  */
 const char *scan_asks_about(const struct scan *scan);

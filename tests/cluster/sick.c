@@ -202,6 +202,13 @@ static bool has_ports(void *arg)
 	return engine_inventory(daemon_parts(cluster_daemon(cluster, 0))->engine)->port_count == 2;
 }
 
+static bool has_a_port(void *arg)
+{
+	struct cluster *cluster = arg;
+
+	return engine_inventory(daemon_parts(cluster_daemon(cluster, 0))->engine)->port_count > 0;
+}
+
 /* The scan itself hangs: what it has not asked yet is found all the same. */
 static void a_device_that_cannot_be_opened_at_the_start_does_not_hide_the_others(void **state)
 {
@@ -210,6 +217,8 @@ static void a_device_that_cannot_be_opened_at_the_start_does_not_hide_the_others
 
 	hang(cluster, FABRIC_OPEN_DEVICE, MINUTE_NS, 1);
 	cluster_start_all(cluster);
+	assert_true(has_a_port(cluster));
+	world_run(cluster_world(cluster), 11 * SECOND_NS);
 	assert_sick(cluster, "fake0", "ibv_open_device");
 	run = cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "short"));
 	assert_int_equal(run->measurements[run->measurement_count - 1]->verdict, VERDICT_PASS);
@@ -223,6 +232,30 @@ static void a_device_that_cannot_be_opened_at_the_start_does_not_hide_the_others
 	assert_true(is_well(cluster));
 	world_run(cluster_world(cluster), 3 * SECOND_NS);
 	assert_int_equal(run_both(cluster, 0)->verdict, VERDICT_PASS);
+	cluster_free(cluster);
+}
+
+static void a_device_that_is_slow_to_open_does_not_hold_up_that_others_are_found(void **state)
+{
+	struct cluster *cluster = new_pair();
+	const struct inventory *inventory;
+
+	hang(cluster, FABRIC_OPEN_DEVICE, 4 * SECOND_NS, 0);
+	cluster_start(cluster, 0);
+	assert_true(world_run_until(cluster_world(cluster), has_a_port, cluster, 2 * SECOND_NS));
+	inventory = engine_inventory(daemon_parts(cluster_daemon(cluster, 0))->engine);
+	assert_int_equal(inventory->port_count, 1);
+	assert_string_equal(inventory->ports[0].device, "spare0");
+	assert_true(world_run_until(cluster_world(cluster), has_ports, cluster, 4 * SECOND_NS));
+	/* It is asked again and again, and others that come and go are seen. */
+	fabric_lose_device(world_fabric(cluster_world(cluster)), "spare0");
+	world_run(cluster_world(cluster), 5 * SECOND_NS);
+	inventory = engine_inventory(daemon_parts(cluster_daemon(cluster, 0))->engine);
+	assert_int_equal(inventory->port_count, 1);
+	assert_string_equal(inventory->ports[0].device, "fake0");
+	assert_true(is_well(cluster));
+	fabric_set_verb(world_fabric(cluster_world(cluster)), "fake0", FABRIC_OPEN_DEVICE, NULL);
+	world_run(cluster_world(cluster), 5 * SECOND_NS);
 	cluster_free(cluster);
 }
 
@@ -264,6 +297,8 @@ int main(void)
 			a_setup_call_that_hangs_fails_its_run_as_soon_as_the_device_is_sick),
 		cmocka_unit_test(
 			a_device_that_cannot_be_opened_at_the_start_does_not_hide_the_others),
+		cmocka_unit_test(
+			a_device_that_is_slow_to_open_does_not_hold_up_that_others_are_found),
 		cmocka_unit_test(a_sick_device_does_not_hold_up_a_reload_or_an_end_in_time),
 	};
 
