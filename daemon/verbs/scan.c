@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "host/device_node.h"
+#include "host/fact.h"
 #include "host/sysfs.h"
 #include "model/hang.h"
 #include "util/clock.h"
@@ -200,6 +201,28 @@ static struct known_device *find_known(struct scan *scan, const char *name)
 	return NULL;
 }
 
+/* libibverbs leaves out what has no node, and says nothing. */
+static void tell_unlisted(const struct scan *scan, const struct daemon_settings *settings,
+			  struct error *err)
+{
+	_cleanup_fact_names_ struct fact_names names = { 0 };
+
+	if (fact_names(&names, "%s/sys/class/infiniband", scan->sys_root) < 0) {
+		return;
+	}
+	for (size_t i = 0; i < names.count; i++) {
+		if (is_selected(settings, names.names[i]) &&
+		    !scan_is_present(scan, names.names[i])) {
+			error_set_call(
+				err, ENODEV, ERROR_RESOURCE, STAGE_DISCOVER, "ibv_get_device_list",
+				"RDMA device \"%s\" is in the kernel, but programs do not see it: "
+				"its node below /dev/infiniband is missing, or libibverbs has no "
+				"driver for it; rdmatestd --doctor tells more",
+				names.names[i]);
+		}
+	}
+}
+
 /* Knows those that are there and selected, forgets the others. */
 static int list_devices(struct scan *scan, const struct daemon_settings *settings,
 			struct error *err)
@@ -258,6 +281,7 @@ static int list_devices(struct scan *scan, const struct daemon_settings *setting
 	}
 	scan->count = kept;
 	qsort(scan->devices, scan->count, sizeof(scan->devices[0]), compare_devices);
+	tell_unlisted(scan, settings, err);
 	return 0;
 }
 

@@ -5,6 +5,9 @@
 #
 # Too little of what a process needs: it says so, and lives on.
 
+# Processes are slow where the host is busy.
+export BATS_TEST_TIMEOUT=320 GUEST_TIMEOUT=280
+
 load lab
 
 setup_file() { lab_up; }
@@ -52,6 +55,34 @@ teardown_file() { lab_down; }
     run_scenario 1 short after.json
     verdict after.json pass
     [[ $pid == "${NODE_PID[1]}" ]] && kill -0 "$pid" || fail "the daemon ended"
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "a device node that is refused, or removed, is told by /readyz, and so is that it is back" {
+  run guest '
+    mkdir nobody
+    printf "version: 1\ndaemon:\n  node_name: node1\n  http: { listen: \"127.0.0.1:9879\" }\n  admin_socket: %s\n  devices: [{ name: rxe0 }]\n" \
+      "$PWD/nobody/admin.sock" >nobody/rdmatestd.yaml
+    chown -R nobody nobody; chmod 755 .
+    mkdir node1
+    setpriv --reuid nobody --regid nogroup --clear-groups --bounding-set=-all --inh-caps=-all \
+      "$BUILD/rdmatestd" --config="$PWD/nobody/rdmatestd.yaml" >node1/log 2>&1 </dev/null &
+    NODE_PID[1]=$!
+    answers() { [[ $(curl -sS --max-time 10 -o said -w "%{http_code}" http://127.0.0.1:9879/readyz) == "$1" && $(<said) == *"$2"* ]]; }
+    node=/dev/infiniband/uverbs0
+    numbers=$(stat -c "0x%t 0x%T" "$node")
+    eventually 30 answers 200 "1 of 1 ports active"
+    chmod 000 "$node"
+    eventually 30 answers 503 "its node $node is refused"
+    chmod 666 "$node"
+    eventually 30 answers 200 "1 of 1 ports active"
+    rm "$node"
+    eventually 30 answers 503 "is in the kernel, but programs do not see it: its node below /dev/infiniband is missing"
+    # shellcheck disable=SC2086 # two words
+    mknod -m 666 "$node" c $numbers
+    eventually 30 answers 200 "1 of 1 ports active"
   '
   echo "$output"
   [ "$status" -eq 0 ]

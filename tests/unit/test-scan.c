@@ -257,6 +257,27 @@ static void a_node_that_was_removed_is_told_without_waiting_for_it(void **state)
 	assert_int_equal(fixture->inventory.port_count, 2);
 }
 
+static void a_device_that_the_library_leaves_out_is_told(void **state)
+{
+	struct fixture *fixture = *state;
+
+	tree_add_roce(&fixture->tree, "left", "eth0", "0000:0000:0000:0000:0000:ffff:0a00:0001");
+	run(fixture, false);
+	assert_false(error_is_set(&fixture->err));
+	fabric_lose_device(fixture->fabric, "left");
+	for (int i = 0; i < 2; i++) {
+		run(fixture, false);
+		assert_int_equal(fixture->inventory.port_count, 1);
+		assert_non_null(strstr(fixture->err.text, "\"left\" is in the kernel, but"));
+	}
+	/* Not wanted, not missed. */
+	fixture->settings.device_count = 1;
+	fixture->settings.devices[0] =
+		(struct device_settings){ .name = "right", .port_num = 1, .rail = SCHEMA_AUTO };
+	run(fixture, false);
+	assert_false(error_is_set(&fixture->err));
+}
+
 static void without_descriptors_nothing_is_told_to_be_gone(void **state)
 {
 	struct fixture *fixture = *state;
@@ -338,6 +359,7 @@ int main(void)
 		TEST(a_device_whose_facts_stay_the_same_is_not_opened_again),
 		TEST(a_device_whose_node_changes_is_asked_again),
 		TEST(a_node_that_was_removed_is_told_without_waiting_for_it),
+		TEST(a_device_that_the_library_leaves_out_is_told),
 		TEST(without_descriptors_nothing_is_told_to_be_gone),
 		TEST(a_device_without_sysfs_is_always_asked),
 		TEST(facts_of_sysfs_complete_those_of_verbs),
