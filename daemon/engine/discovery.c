@@ -81,7 +81,9 @@ static void describe_host(const struct discovery *discovery, struct inventory *i
 /* What could not be asked, beside what could: others are told why a device is missing. */
 static void note_problem(struct inventory *inventory, const struct error *err)
 {
-	text_copy(inventory->problem, sizeof(inventory->problem), err->text);
+	if (error_is_set(err)) {
+		text_copy(inventory->problem, sizeof(inventory->problem), err->text);
+	}
 	inventory->problem_errno = err->kind == ERROR_KIND_ERRNO ? (uint64_t)err->number : 0;
 }
 

@@ -153,6 +153,11 @@ static void add_unreachable(struct plan *plan, const struct plan_node *node)
 	}
 }
 
+static bool has_problem(const struct plan_node *node)
+{
+	return node->problem != NULL && node->problem[0] != '\0';
+}
+
 /* It has devices, and cannot use them: for want of a permission, or for another reason that it
  * tells. */
 static void refuse_unusable(struct plan_pair *pair, const struct plan_node *node,
@@ -162,11 +167,27 @@ static void refuse_unusable(struct plan_pair *pair, const struct plan_node *node
 
 	plan_pair_refuse(pair, is_refused ? ERROR_RESOURCE : ERROR_DEVICE, STAGE_DISCOVER,
 			 is_refused ? "ibv_open_device" : "device", node->name, device,
-			 "node \"%s\" has no RDMA port that it may use: %s", node->name,
-			 node->problem);
+			 "node \"%s\" has no RDMA port to use: %s", node->name, node->problem);
 	if (is_refused) {
 		error_number(&pair->failure.error, (int)node->problem_errno);
 	}
+}
+
+/* It has ports, and none of that device. */
+static void refuse_device(struct plan_pair *pair, const struct plan_node *node, const char *device)
+{
+	_cleanup_text_ struct text ports = TEXT_INIT;
+
+	for (size_t i = 0; i < node->port_count && ports.length < 200; i++) {
+		text_format(&ports, "%s%s port %" PRIu64, i ? ", " : "", node->ports[i].device,
+			    node->ports[i].port_num);
+	}
+	plan_pair_refuse(
+		pair, ERROR_DEVICE, STAGE_DISCOVER, "device", node->name, device,
+		"node \"%s\" has no RDMA port on device %s (it has: %s); check qp.device, and "
+		"daemon.devices there%s%s",
+		node->name, device, ports.data, has_problem(node) ? "; besides: " : "",
+		has_problem(node) ? node->problem : "");
 }
 
 static void add_portless(struct plan *plan, const struct plan_node *from,
@@ -183,7 +204,11 @@ static void add_portless(struct plan *plan, const struct plan_node *from,
 		for (size_t j = 0; j < nodes[i]->port_count; j++) {
 			has = has || port_is_wished(scenario, &nodes[i]->ports[j]);
 		}
-		if (!has && nodes[i]->problem != NULL && nodes[i]->problem[0] != '\0') {
+		if (!has && nodes[i]->port_count > 0) {
+			refuse_device(pair, nodes[i], qp->device);
+			return;
+		}
+		if (!has && has_problem(nodes[i])) {
 			refuse_unusable(pair, nodes[i], qp->device);
 			return;
 		}

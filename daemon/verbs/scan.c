@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "host/device_node.h"
@@ -335,6 +336,33 @@ static void tell_configured(struct scan *scan, const struct daemon_settings *set
 	}
 }
 
+/* The first that is asked for and not there: it may have another name by now (udev, rdma dev set).
+ */
+static void note_absent(const struct scan *scan, const struct daemon_settings *settings,
+			struct inventory *ret)
+{
+	const char *absent = NULL;
+
+	for (size_t i = 0; i < settings->device_count && !absent; i++) {
+		absent = scan_is_present(scan, settings->devices[i].name)
+				 ? NULL
+				 : settings->devices[i].name;
+	}
+	ret->problem[0] = '\0';
+	if (!absent) {
+		return;
+	}
+	_cleanup_text_ struct text names = TEXT_INIT;
+	for (size_t i = 0; i < scan->present_count && names.length < 200; i++) {
+		text_format(&names, "%s%s", i ? ", " : "", scan->present[i]);
+	}
+	snprintf(
+		ret->problem, sizeof(ret->problem),
+		"daemon.devices names \"%s\", which is not there (there is: %s); it may have another "
+		"name now (`rdma link`)",
+		absent, names.length ? names.data : "no RDMA device");
+}
+
 void scan_leave(struct scan *scan, char (*names)[LIMIT_NAME], size_t count)
 {
 	scan->left_count = count < HANGS_MAX ? count : HANGS_MAX;
@@ -436,5 +464,6 @@ int scan_run(struct scan *scan, const struct daemon_settings *settings, bool is_
 	} else {
 		tell_configured(scan, settings, ret);
 	}
+	note_absent(scan, settings, ret);
 	return 0;
 }

@@ -26,7 +26,8 @@ void scan_free(struct scan *scan);
  * were, in name order, when it lists none; those listed, in that order, also when they are not
  * active). A device that cannot be asked is left out and named in *err (first one), the others are
  * told all the same: 0 unless nothing could be listed at all. A configured device that is absent is
- * no error here. is_fresh: asks every device, whatever sysfs says.
+ * no error here, but ret->problem, with what is there instead. is_fresh: asks every device,
+ * whatever sysfs says.
  */
 int scan_run(struct scan *scan, const struct daemon_settings *settings, bool is_fresh,
 	     struct inventory *ret, struct error *err);

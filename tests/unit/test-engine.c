@@ -59,14 +59,17 @@ static void a_device_that_appears_later_is_told_and_can_be_used(void **state)
 	};
 	engine_configure(engines->left.engine, engines->left.settings);
 	engines_run_for(engines, 100 * ENGINES_MS);
-	assert_int_equal(engines->left.inventories, 1);
+	/* That it is not there is told, too. */
+	assert_int_equal(engines->left.inventories, 2);
+	assert_non_null(strstr(engine_inventory(engines->left.engine)->problem, "\"late\""));
 	fabric_add_device(engines->fabric,
 			  &(struct fabric_device_config){ .name = "late", .address = "10.0.0.3" });
-	while (engines->left.inventories == 1) {
+	while (engines->left.inventories == 2) {
 		assert_true(clock_mono_ns() - begun_mono_ns < ENGINES_PATIENCE_NS);
 		sd_event_run(engines->event, 100000);
 	}
 	assert_non_null(inventory_port(engine_inventory(engines->left.engine), "late", 1));
+	assert_string_equal(engine_inventory(engines->left.engine)->problem, "");
 	snprintf(engines->initiator.assignment->initiator.device, LIMIT_NAME, "late");
 	engines_start(engines);
 	engines_wait(engines, &engines->initiator.is_finished);

@@ -231,6 +231,30 @@ static void refused(struct world *world, enum error_class class, const char *cal
 	plan_free(plan);
 }
 
+static void a_node_without_a_port_says_why_as_far_as_it_is_known(void **state)
+{
+	struct world *world = new_world(2);
+
+	world->nodes[1].port_count = 0;
+	refused(world, ERROR_DEVICE, "device", "node \"node2\" has no RDMA port; check");
+	world->nodes[1].problem = "daemon.devices names \"mlx5_0\", which is not there";
+	refused(world, ERROR_DEVICE, "device", "to use: daemon.devices names \"mlx5_0\"");
+	world->nodes[1].problem = "its node is refused";
+	world->nodes[1].problem_errno = EACCES;
+	refused(world, ERROR_RESOURCE, "ibv_open_device", "to use: its node is refused");
+	/* One of another device does not stand for this one. */
+	world->nodes[1].port_count = 1;
+	text_copy(world->scenario.workload.qp.device, LIMIT_NAME, "fake9");
+	world->nodes[0].ports = memory_new(sizeof(struct port));
+	*(struct port *)world->nodes[0].ports = world->inventories[0].ports[0];
+	text_copy(((struct port *)world->nodes[0].ports)->device, LIMIT_NAME, "fake9");
+	refused(world, ERROR_DEVICE, "device",
+		"no RDMA port on device fake9 (it has: fake0 port 1); check qp.device, and "
+		"daemon.devices there; besides: its node is refused");
+	free((struct port *)world->nodes[0].ports);
+	free(world);
+}
+
 static void a_peer_that_was_never_seen_is_a_pair_that_says_so(void **state)
 {
 	struct world *world = new_world(2);
@@ -440,6 +464,7 @@ int main(void)
 		cmocka_unit_test(selectors_that_differ_keep_the_larger_name_as_initiator),
 		cmocka_unit_test(every_auto_is_resolved_from_both_ends),
 		cmocka_unit_test(the_same_input_gives_the_same_plan),
+		cmocka_unit_test(a_node_without_a_port_says_why_as_far_as_it_is_known),
 		cmocka_unit_test(a_peer_that_was_never_seen_is_a_pair_that_says_so),
 		cmocka_unit_test(the_reason_why_a_peer_is_away_is_kept),
 		cmocka_unit_test(device_limits_name_the_value_and_the_limit),

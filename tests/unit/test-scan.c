@@ -129,6 +129,27 @@ static void listed_ports_come_in_their_order_with_what_was_configured(void **sta
 	assert_false(scan_is_present(fixture->scan, "absent"));
 }
 
+static void
+C12_a_device_that_is_configured_and_absent_is_told_with_those_that_are_there(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->settings.device_count = 2;
+	fixture->settings.devices[0] = (struct device_settings){
+		.name = "right", .port_num = 1, .gid_index = SCHEMA_AUTO, .rail = SCHEMA_AUTO
+	};
+	fixture->settings.devices[1] =
+		(struct device_settings){ .name = "mlx5_0", .port_num = 1, .rail = SCHEMA_AUTO };
+	run(fixture, false);
+	assert_false(error_is_set(&fixture->err));
+	assert_non_null(strstr(fixture->inventory.problem, "daemon.devices names \"mlx5_0\""));
+	assert_non_null(strstr(fixture->inventory.problem, "left"));
+	assert_non_null(strstr(fixture->inventory.problem, "right"));
+	fixture->settings.device_count = 1;
+	run(fixture, false);
+	assert_string_equal(fixture->inventory.problem, "");
+}
+
 static void a_port_that_never_was_active_is_left_out_when_none_is_listed(void **state)
 {
 	struct fixture *fixture = *state;
@@ -352,6 +373,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(every_active_port_is_told_in_name_order_when_none_is_listed),
 		TEST(listed_ports_come_in_their_order_with_what_was_configured),
+		TEST(C12_a_device_that_is_configured_and_absent_is_told_with_those_that_are_there),
 		TEST(a_port_that_never_was_active_is_left_out_when_none_is_listed),
 		TEST(a_port_that_goes_down_is_told_and_keeps_its_place),
 		TEST(a_device_that_does_not_open_is_named_and_the_others_are_told),
