@@ -183,23 +183,25 @@ MATRIX='
 
 @test "C66 a clock that is set by a day, forward and back, in mid-run: pass, the length is that of the run, and the schedule goes on" {
   run guest "$MATRIX"'
-    scenario often "$PINGPONG" "{ warmup: 0s, iterations: 20 }" "schedule: { every: 5s }"
+    scenario often "$PINGPONG" "{ warmup: 0s, iterations: 20 }" "schedule: { every: 10s }"
     nodes_up long.yaml often.yaml
     turns() { http 1 "/v1/runs?scenario=often" | jq "[.runs[] | select(.trigger == \"schedule\")] | length"; }
-    for step in "+1 day" "-1 day"; do
-      run_begin 1 long r.json
-      run_measuring 1
-      before=$(turns)
-      date -s "$step"
-      wait "$RUN_PID" || :
-      verdict r.json pass
-      holds r.json ".duration_ns > 5000000000 and .duration_ns < 600000000000 and .started_at < .ended_at"
-      holds r.json "[.measurements[0].findings[] | select(.code != \"RDT-0115\" and .confidence != \"possible\")] == []"
-      more() { (($(turns) > before)); }
-      eventually 60 more
-      # One turn at a time, not one for each that the clock seems to have missed.
-      (($(turns) < before + 30)) || fail "a burst: $before, then $(turns)"
-    done
+    more() { (($(turns) > before)); }
+    run_begin 1 long r.json
+    run_measuring 1
+    before=$(turns)
+    date -s "+1 day"
+    sleep 1
+    date -s "-2 days"
+    wait "$RUN_PID" || :
+    verdict r.json pass
+    # By the clock that nobody sets.
+    holds r.json ".duration_ns > 5000000000 and .duration_ns < 600000000000 and .started_at < .ended_at"
+    holds r.json "[.measurements[0].findings[] | select(.code != \"RDT-0115\" and .confidence != \"possible\")] == []"
+    eventually 60 more
+    # One turn at a time, not one for each that the clock seems to have missed.
+    (($(turns) < before + 30)) || fail "a burst: $before, then $(turns)"
+    date -s "+1 day"
   '
   echo "$output"
   [ "$status" -eq 0 ]
