@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "config/place.h"
+#include "util/net.h"
+
+#define CONTROL_PORT 18620
 
 static void complain(struct reader *reader, size_t index, const char *key, const char *text)
 {
@@ -66,6 +69,32 @@ static void warn_of_likeness(struct reader *reader)
 	}
 }
 
+/* The address that this node listens on, in the list of its peers under another name. */
+static void warn_of_own_address(struct reader *reader)
+{
+	const struct config *config = reader->config;
+	const struct daemon_settings *daemon = &config->daemon;
+
+	for (size_t i = 0; daemon->listen_address[0] && i < config->peer_count; i++) {
+		const struct origin *origin = &reader->peers[i];
+		struct place place = place_find(origin->node, "address");
+		char host[256];
+		uint16_t port;
+
+		if (net_split(config->peers[i].address, CONTROL_PORT, host, &port, NULL) < 0 ||
+		    strcmp(host, daemon->listen_address) != 0 || port != daemon->listen_port) {
+			continue;
+		}
+		problems_add(
+			reader->problems, true, origin->document->path, place.line, place.column,
+			"peers[%zu].address: \"%s\" is where this node listens, whose name is "
+			"\"%s\", not \"%s\": as it is, it would connect to itself; if they are one, "
+			"set daemon.node_name to \"%s\"",
+			origin->index, config->peers[i].address, daemon->node_name,
+			config->peers[i].name, config->peers[i].name);
+	}
+}
+
 void check_self(struct reader *reader)
 {
 	const struct config *config = reader->config;
@@ -80,5 +109,6 @@ void check_self(struct reader *reader)
 	}
 	if (own[0] && !is_listed) {
 		warn_of_likeness(reader);
+		warn_of_own_address(reader);
 	}
 }

@@ -95,12 +95,33 @@ static void a_peer_that_looks_like_this_node_is_warned_of(void **state)
 	assert_int_equal(fixture->problems.warnings, 1);
 }
 
+static void a_peer_with_the_address_of_this_node_is_warned_of(void **state)
+{
+	struct fixture *fixture = *state;
+
+	load(fixture, "version: 1\n"
+		      "daemon: { node_name: host9, key_file: /k, listen: { address: 192.0.2.2 } }\n"
+		      "peers:\n"
+		      "  - { name: host1, address: 192.0.2.1 }\n"
+		      "  - { name: host2, address: \"192.0.2.2:18620\" }\n"
+		      "  - { name: host3, address: \"192.0.2.2:18621\" }\n");
+	assert_non_null(fixture->config);
+	assert_non_null(strstr(fixture->printed.data,
+			       "warning: peers[1].address: \"192.0.2.2:18620\" is where this node "
+			       "listens, whose name is \"host9\", not \"host2\""));
+	assert_non_null(strstr(fixture->printed.data,
+			       "if they are one, set daemon.node_name to \"host2\""));
+	assert_int_equal(fixture->problems.warnings, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			the_own_entry_among_the_peers_gives_this_node_its_labels, set_up,
 			tear_down),
+		cmocka_unit_test_setup_teardown(a_peer_with_the_address_of_this_node_is_warned_of,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_peer_that_looks_like_this_node_is_warned_of,
 						set_up, tear_down),
 	};
