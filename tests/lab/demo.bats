@@ -12,6 +12,8 @@ setup() {
   if modprobe -q -n rdma_rxe; then skip "this kernel has soft-RoCE: the demo takes that"; fi
 }
 
+teardown() { "$TOP/tests/lab/rdma-lab" down --name demo 2>/dev/null || :; }
+
 is_up() { tests/lab/rdma-lab status | grep -q '^demo .* up$'; }
 
 @test "what the demo says to type works, and TERM, HUP and INT leave no machine behind" {
