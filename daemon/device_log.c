@@ -32,7 +32,7 @@ void device_log_tell(struct device_log *log, const struct error *error)
 	}
 	text_copy(log->told, sizeof(log->told), text);
 	if (text[0] == '\0') {
-		log_info("all RDMA devices can be asked again");
+		log_info("all RDMA devices are there and can be asked again");
 	} else {
 		log_warning("looking for RDMA devices: %s", text);
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/discovery.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -47,7 +48,8 @@ struct discovery {
 	bool has_scanned;
 	uint64_t scanned_mono_ns; /* the end of the last scan that went well; 0: none did */
 	bool is_stopping;
-	struct error scan_error; /* of the last scan; not set: all was well */
+	struct error scan_error; /* of the last scan, or what it did not find; not set: all was well
+				  */
 	struct inventory *inventory;
 };
 
@@ -186,6 +188,11 @@ static void tell_scan(struct discovery *discovery, const struct scan_task *own)
 		discovery->scanned_mono_ns = clock_mono_ns();
 	}
 	note_problem(own->inventory, &own->err);
+	if (own->error == 0 && own->inventory->problem[0]) {
+		/* What was configured and is not there, unless there is worse. */
+		error_set(&discovery->scan_error, -ENODEV, ERROR_DEVICE, "%s",
+			  own->inventory->problem);
+	}
 	if (own->error == 0 && !discovery->is_stopping) {
 		discovery->options.scanned(discovery->options.arg);
 	}

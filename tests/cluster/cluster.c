@@ -85,6 +85,7 @@ static const char *setting(const struct member *member, const char *key, const c
 
 static void write_main(const struct member *member)
 {
+	static const char *const optional[] = { "limits", "devices" };
 	const struct cluster *cluster = member->cluster;
 	char path[128];
 	char key[128];
@@ -99,8 +100,12 @@ static void write_main(const struct member *member)
 	text_format(&text, "  admin_socket: %s\n  key_file: %s\n  log_level: %s\n",
 		    setting(member, "admin_socket", socket), setting(member, "key_file", key),
 		    setting(member, "log_level", "error"));
-	if (setting(member, "limits", NULL) != NULL) {
-		text_format(&text, "  limits: %s\n", setting(member, "limits", NULL));
+	for (size_t i = 0; i < sizeof(optional) / sizeof(optional[0]); i++) {
+		const char *value = setting(member, optional[i], NULL);
+
+		if (value != NULL) {
+			text_format(&text, "  %s: %s\n", optional[i], value);
+		}
 	}
 	text_add(&text, "peers:\n");
 	for (size_t i = 0; i < cluster->count; i++) {

@@ -92,31 +92,11 @@ static bool peer_has_port(void *arg)
 	return status.inventory != NULL && status.inventory->port_count > 0;
 }
 
-static void a_device_that_appears_later_is_used_without_a_restart(void **state)
-{
-	struct cluster *cluster = new_pair();
-
-	cluster_set_device(cluster, 1, false);
-	cluster_start(cluster, 0);
-	cluster_start(cluster, 1);
-	cluster_wait_peer(cluster, 0, PEER_UP);
-	world_run(cluster_world(cluster), 3 * SECOND_NS);
-	cluster_expect(cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "short")),
-		       VERDICT_ERROR, ERROR_DEVICE, STAGE_DISCOVER, "device", "RDT-0106");
-	cluster_set_device(cluster, 1, true);
-	assert_true(world_run_until(cluster_world(cluster), has_port, cluster_daemon(cluster, 1),
-				    10 * SECOND_NS));
-	assert_true(world_run_until(cluster_world(cluster), peer_has_port,
-				    cluster_daemon(cluster, 0), 10 * SECOND_NS));
-	cluster_expect_pass(cluster, 0, "short");
-	cluster_free(cluster);
-}
-
 /* "error" of the ports in /v1/status; caller frees the text. */
-static char *ports_error(struct cluster *cluster)
+static char *ports_error(struct cluster *cluster, size_t index)
 {
-	struct view view = { .arg = (void *)daemon_parts(cluster_daemon(cluster, 0)) };
-	struct node *before = world_enter(cluster_node(cluster, 0));
+	struct view view = { .arg = (void *)daemon_parts(cluster_daemon(cluster, index)) };
+	struct node *before = world_enter(cluster_node(cluster, index));
 	_cleanup_json_ json_t *status = NULL;
 	const char *error;
 
@@ -125,6 +105,32 @@ static char *ports_error(struct cluster *cluster)
 	error = json_string_value(json_object_get(json_object_get(status, "ports"), "error"));
 	world_enter(before);
 	return error != NULL ? memory_copy_string(error) : NULL;
+}
+
+static void a_device_that_appears_later_is_used_without_a_restart(void **state)
+{
+	struct cluster *cluster = new_pair();
+	_cleanup_free_ char *error = NULL;
+
+	cluster_set(cluster, 1, "devices", "[{ name: fake1 }]");
+	cluster_set_device(cluster, 1, false);
+	cluster_start(cluster, 0);
+	cluster_start(cluster, 1);
+	cluster_wait_peer(cluster, 0, PEER_UP);
+	world_run(cluster_world(cluster), 3 * SECOND_NS);
+	cluster_expect(cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "short")),
+		       VERDICT_ERROR, ERROR_DEVICE, STAGE_DISCOVER, "device", "RDT-0106");
+	error = ports_error(cluster, 1);
+	assert_non_null(error);
+	assert_non_null(strstr(error, "daemon.devices names \"fake1\", which is not there"));
+	cluster_set_device(cluster, 1, true);
+	assert_true(world_run_until(cluster_world(cluster), has_port, cluster_daemon(cluster, 1),
+				    10 * SECOND_NS));
+	assert_null(ports_error(cluster, 1));
+	assert_true(world_run_until(cluster_world(cluster), peer_has_port,
+				    cluster_daemon(cluster, 0), 10 * SECOND_NS));
+	cluster_expect_pass(cluster, 0, "short");
+	cluster_free(cluster);
 }
 
 static void devices_that_cannot_be_asked_are_told_until_they_can(void **state)
@@ -147,7 +153,7 @@ static void devices_that_cannot_be_asked_are_told_until_they_can(void **state)
 	assert_non_null(told);
 	assert_null(strstr(told + 1, "looking for RDMA devices: "));
 	assert_non_null(strstr(capture.lines, cluster_device(cluster, 0)));
-	error = ports_error(cluster);
+	error = ports_error(cluster, 0);
 	assert_non_null(error);
 	assert_non_null(strstr(error, cluster_device(cluster, 0)));
 	status_line_write(daemon_parts(cluster_daemon(cluster, 0)), line, sizeof(line));
@@ -168,7 +174,7 @@ static void devices_that_cannot_be_asked_are_told_until_they_can(void **state)
 
 	fabric_set_verb(fabric, cluster_device(cluster, 0), FABRIC_OPEN_DEVICE, NULL);
 	world_run(cluster_world(cluster), 5 * SECOND_NS);
-	assert_null(ports_error(cluster));
+	assert_null(ports_error(cluster, 0));
 	status_line_write(daemon_parts(cluster_daemon(cluster, 0)), line, sizeof(line));
 	assert_null(strstr(line, "; devices: "));
 	cluster_expect_pass(cluster, 0, "short");
