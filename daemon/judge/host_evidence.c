@@ -12,6 +12,8 @@
 #define STARVED_SHARE 0.90
 #define SHORT_SHARE 0.98
 #define MANY_SWITCHES_PER_S 20.0
+/* What lacks above that makes no number so much worse that somebody expected another one. */
+#define QUIET_SHARE 0.95
 #define MIN_WINDOW_NS 100000000u
 /* Of what lacks, to have a name for it. */
 #define NAMED_SHARE 0.5
@@ -255,7 +257,7 @@ static void add_end(const struct participant *end, struct text *out)
 	}
 	text_format(out, "%s%s gave its measuring thread %.1f %% of a CPU", out->length ? "; " : "",
 		    end->endpoint.node, 100 * share_of(end));
-	if (share_of(end) >= SHORT_SHARE && switches_per_s(end) < MANY_SWITCHES_PER_S) {
+	if (share_of(end) >= QUIET_SHARE) {
 		text_add(out, ", which speaks against that host");
 	}
 	add_withheld(end, out);

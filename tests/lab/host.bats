@@ -14,8 +14,9 @@ teardown_file() { lab_down; }
 UP='
   SHAPE="{ pattern: pingpong, ops: [{ op: send, size: 64B }] }"
   scenario free "$SHAPE" "{ warmup: 0s, iterations: 100 }"
-  scenario fast "$SHAPE" "{ warmup: 0s, duration: 2s }" "expect: [ ops_rate.mean >= 100M/s ]"
-  nodes_up free.yaml fast.yaml
+  scenario fast "$SHAPE" "{ warmup: 0s, duration: 20s }" "expect: [ ops_rate.mean >= 100M/s ]"
+  scenario brief "$SHAPE" "{ warmup: 0s, duration: 2s }" "expect: [ ops_rate.mean >= 100M/s ]"
+  nodes_up free.yaml fast.yaml brief.yaml
   passes() { run_scenario 1 free again.json; jq -e ".verdict == \"pass\"" again.json >/dev/null; }
   echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
   OWN=/sys/fs/cgroup$(sed -n "s/^0:://p" /proc/self/cgroup)
@@ -33,6 +34,15 @@ UP='
     echo "$2" >"$group/cpu.max"
     echo "${NODE_PID[$1]}" >"$group/cgroup.procs"
   }
+  # For a while of the window: what follows is told in time, also by a daemon that is slow for other reasons.
+  run_limited() {  # node, cpu.max, file
+    run_begin 1 fast "$3"
+    run_measuring 1
+    limit "$1" "$2"
+    sleep 4
+    limit "$1" max
+    wait "$RUN_PID" || :
+  }
   # The first finding, that sure, about that node.
   first() {  # file, code, confidence, node
     holds "$1" ".measurements[0].findings[0] | .code == \"$2\" and .confidence == \"$3\" and (.text | startswith(\"$4 \"))"
@@ -41,8 +51,7 @@ UP='
 
 @test "a CPU limit of 10 % on the node that answers: inconclusive, RDT-0115 certain and first, the miss steps back; lifted, the next run passes" {
   run guest "$UP"'
-    limit 2 "10000 100000"
-    run_scenario 1 fast r.json
+    run_limited 2 "10000 100000" r.json
     verdict r.json inconclusive
     first r.json RDT-0115 certain node2
     holds r.json ".measurements[0].findings[0].text | test(\"cpu.max\")"
@@ -53,21 +62,18 @@ UP='
     # The other end is in no such group, and says so.
     holds r.json ".measurements[0].initiator.host.throttled_ns == 0"
     ctl 1 results "$(jq -r .id r.json)" >paper || :
-    grep -q "RDT-0115" paper
-    limit 2 max
+    grep -q "RDT-0115" paper && grep -q "host node2: its CPU limit held it back" paper
     eventually 60 passes
   '
   echo "$output"
   [ "$status" -eq 0 ]
 }
 
-@test "a CPU limit of 30 % on the node that measures: RDT-0115 certain and first, about that node" {
+@test "a CPU limit of 10 % on the node that measures: RDT-0115 certain and first, about that node" {
   run guest "$UP"'
-    limit 1 "30000 100000"
-    run_scenario 1 fast r.json
+    run_limited 1 "10000 100000" r.json
     verdict r.json inconclusive
     first r.json RDT-0115 certain node1
-    limit 1 max
     eventually 60 passes
   '
   echo "$output"
@@ -82,7 +88,7 @@ UP='
     ctl 1 reload >/dev/null
     run_begin 1 bulk r.json
     run_measuring 1
-    limit 1 "15000 100000"
+    limit 1 "22000 100000"
     wait "$RUN_PID" || :
     verdict r.json inconclusive
     first r.json RDT-0115 certain node1
@@ -99,7 +105,7 @@ UP='
 @test "a network that is slow: fail, RDT-0113 first, and no host is blamed for it" {
   run guest "$UP"'
     tc qdisc add dev veth0 root netem delay 20ms
-    run_scenario 1 fast r.json
+    run_scenario 1 brief r.json
     tc qdisc del dev veth0 root
     # A machine that is short of CPU by itself says so; a network never makes it so.
     if jq -e "[.measurements[0].findings[] | select(.code == \"RDT-0115\" and .confidence != \"possible\")] | length == 0" r.json >/dev/null; then
