@@ -239,6 +239,8 @@ void window_totals(struct window *window, struct totals *ret)
 	ret->polls = close->polls - open->polls;
 	ret->empty_polls = close->empty_polls - open->empty_polls;
 	ret->worker_cpu_ns = window->close_usage.cpu_ns - window->open_usage.cpu_ns;
+	/* It is read outside of the window, at either end: what was spent there is not of it. */
+	ret->worker_cpu_ns = earlier(ret->worker_cpu_ns, ret->window_ns);
 	ret->involuntary_switches =
 		window->close_usage.involuntary_switches - window->open_usage.involuntary_switches;
 	if (window->close_ticks != CLOCK_NEVER) {

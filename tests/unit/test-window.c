@@ -119,6 +119,8 @@ static void check_one_each(const struct rig *rig, const struct shape *shape, uin
 	assert_int_equal(totals->end, run->iterations ? END_ITERATIONS : END_DURATION);
 	assert_true(totals->operations > 0);
 	assert_true(!run->iterations || totals->operations == run->iterations);
+	/* One thread has no more than all the time there is. */
+	assert_true(totals->worker_cpu_ns <= totals->window_ns);
 	assert_int_equal(latencies(totals), totals->operations);
 	for (size_t i = 0; i < totals->class_count; i++) {
 		if (totals->classes[i].latency.count != totals->classes[i].completed) {
