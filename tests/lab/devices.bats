@@ -82,7 +82,7 @@ teardown() { "$LAB" exec --name "$(lab_name)" -- lab-reset; }
     verdict after.json pass
     health_was_good
     node_alive 1 && [[ ${NODE_PID[1]} == "$pid" ]] || fail "node1 ended"
-    [[ $(grep -c "\"rxe0\" is sick: ibv_destroy_qp" node1/log) == 1 ]] || fail "not told once"
+    [[ $(grep -c "^error: RDMA device \"rxe0\" is sick: ibv_destroy_qp" node1/log) == 1 ]] || fail "not told once"
     [[ $(grep -c "\"rxe0\" is well again: ibv_destroy_qp returned after" node1/log) == 1 ]] || fail "not told once"
   '
   echo "$output"
