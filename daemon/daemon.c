@@ -26,6 +26,7 @@
 
 #define SECOND_NS 1000000000ull
 #define LOOK_PERIOD_NS (2 * SECOND_NS)
+#define END_OF_THREADS_NS (5 * SECOND_NS) /* nothing of them hangs; a host may be busy */
 #define MAX_SESSIONS (2 * LIMIT_PEERS)
 
 struct daemon {
@@ -545,7 +546,7 @@ void daemon_free(struct daemon *daemon)
 	if (parts->agent != NULL && !agent_is_idle(parts->agent)) {
 		leave_hanging(daemon);
 	}
-	deadline = clock_mono_ns() + SECOND_NS;
+	deadline = clock_mono_ns() + END_OF_THREADS_NS;
 	sd_event_source_disable_unref(daemon->look_timer);
 	startup_free(daemon->startup);
 	shutdown_free(daemon->shutdown);
