@@ -45,7 +45,8 @@ STREAM='{ pattern: stream, ops: [{ op: write, size: 4KiB }], load: { model: clos
 run_scenario() {  # node, scenario, file
   RUN_STATUS=0
   timeout 120 "$BUILD/rdmatestctl" --socket="$NODES_DIR/node$1/admin.sock" run "$2" --json >"$3" 2>"$3.err" || RUN_STATUS=$?
-  jq -e . "$3" >/dev/null || { cat "$3" "$3.err"; fail "run $2 printed no JSON (status $RUN_STATUS)"; }
+  [[ "$(<"$3")" == "{"*"}" ]] || { cat "$3" "$3.err"; fail "run $2 printed no JSON (status $RUN_STATUS)"; }
+  echo "$RUN_STATUS" >"$3.status"
 }
 
 # The same in the background, for tests that disturb it; run_end waits for it.
@@ -56,10 +57,11 @@ run_measuring() {  # node
   local end=$((SECONDS + 60)) id='' progress=''
   until [[ $progress == *'"phase":"measuring"'* ]]; do
     ((SECONDS < end)) || { echo "$progress"; http "$1" /v1/runs; fail "no run is measuring on node$1 after 60 s"; }
-    sleep 0.1
-    id=$(http "$1" /v1/runs | jq -r '[.runs[] | select(.state == "running")][0].id // empty')
-    progress=''
-    [[ ! $id ]] || progress=$(http "$1" "/v1/runs/$id/progress")
+    node_nap 0.1
+    [[ $id ]] || id=$(http "$1" /v1/runs | jq -r '[.runs[] | select(.state == "running")][0].id // empty')
+    [[ $id ]] || continue
+    node_get "$1" "/v1/runs/$id/progress" || :
+    progress=$NODE_BODY
   done
 }
 
@@ -75,7 +77,11 @@ node_limits() {  # node, limits
 holds() {  # file, condition
   jq -e "$2" "$1" >/dev/null || { jq . "$1"; fail "does not hold in $1: $2"; }
 }
-verdict() { holds "$1" ".verdict == \"$2\""; }  # file, verdict
+# Told by the exit status, too, where that means nothing else: jq takes half a second here.
+declare -A VERDICT_STATUS=([pass]=0 [fail]=1 [degraded]=5 [unsupported]=6)
+verdict() {  # file, verdict
+  if [[ ! -e $1.status || $(<"$1.status") != "${VERDICT_STATUS[$2]:-}" ]]; then holds "$1" ".verdict == \"$2\""; fi
+}
 finding() { holds "$1" "[.. | objects | .code? // empty] | index(\"$2\") != null"; }  # file, code
 
 # Operations of a kind completed, and their latencies were recorded.
@@ -89,6 +95,6 @@ eventually() {  # seconds, command..
   local end=$((SECONDS + $1)); shift
   until "$@"; do
     ((SECONDS < end)) || fail "not in time: $*"
-    sleep 0.1
+    node_nap 0.1
   done
 }

@@ -22,13 +22,13 @@ UP='
     connected() { rdma resource show qp link rxe1 | grep "state RT[RS]" | grep -q ib_write_bw; }
     eventually 20 connected
   }
-  foreign_end() { wait "$FOREIGN"; wait "$FOREIGN_SERVER"; }
+  foreign_end() { kill "$FOREIGN" "$FOREIGN_SERVER"; wait "$FOREIGN" "$FOREIGN_SERVER" || :; }
   waits() { http 1 /v1/status | jq -e ".runs.waiting_for_ports[0].in_use // \"\" | test(\"ib_write_bw \\\\(process [0-9]+\\\\): [0-9]+ connected queue pair\")" >/dev/null; }
 '
 
 @test "a port that others use: a disruptive run waits and says for whom, a ping-pong goes through, then it runs and passes" {
   run guest "$UP"'
-    foreign_begin 40
+    foreign_begin 120
     run_begin 1 bulk r.json
     eventually 20 waits
     said() { ctl 1 status >status && grep -q "waiting *bulk: others use rxe. port 1 .*ib_write_bw" status; }
@@ -93,7 +93,7 @@ UP='
     sed -i "s/allow_disruptive: never/allow_disruptive: always/" node2/rdmatestd.yaml
     ctl 2 reload
     node_limits 1 "{ allow_disruptive: always }"
-    foreign_begin 20
+    foreign_begin 120
     run_scenario 1 bulk r.json
     verdict r.json pass
     kill -0 "$FOREIGN"

@@ -23,7 +23,7 @@ lab_down() { "$LAB" down --name "$(lab_name)"; }
 
 # Runs lines in the machine, with the helpers of guest.bash.
 guest() {  # lines
-  "$LAB" exec --name "$(lab_name)" --node "${LAB_NODE:-1}" -t "${GUEST_TIMEOUT:-150}" -e TOP="$TOP" -e BUILD="$LAB_BUILD" -e LAB_ROUNDS="${LAB_ROUNDS:-15}" -e PLAIN_BUILD="${LAB_PLAIN_BUILD:-$TOP/build}" -- \
+  "$LAB" exec --name "$(lab_name)" --node "${LAB_NODE:-1}" -t "${GUEST_TIMEOUT:-150}" -e TOP="$TOP" -e BUILD="$LAB_BUILD" -e LAB_ROUNDS="${LAB_ROUNDS:-8}" -e PLAIN_BUILD="${LAB_PLAIN_BUILD:-$TOP/build}" -- \
     ". \"\$TOP/tests/lab/guest.bash\"
 $1"
 }

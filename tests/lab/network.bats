@@ -176,10 +176,10 @@ BOTH='
 @test "traffic of others on the port, whose packets alone get lost: RDT-0131, and their retransmissions move no verdict" {
   run guest "$BOTH"'
     for n in 1 2; do node_limits "$n" "{ allow_disruptive: always }"; done
-    ib_write_bw -d rxe1 -x 1 -p 19000 -F -D 20 -s 4096 >/dev/null 2>&1 & server=$!
+    ib_write_bw -d rxe1 -x 1 -p 19000 -F -D 120 -s 4096 >/dev/null 2>&1 & server=$!
     listens() { ss -ltn | grep -q ":19000 "; }
     eventually 20 listens
-    ib_write_bw -d rxe0 -x 1 -p 19000 -F -D 20 -s 4096 10.99.0.2 >/dev/null 2>&1 & client=$!
+    ib_write_bw -d rxe0 -x 1 -p 19000 -F -D 120 -s 4096 10.99.0.2 >/dev/null 2>&1 & client=$!
     theirs() { rdma -j resource show qp link rxe1 | jq -er ".[] | select(.comm == \"ib_write_bw\" and (.state | test(\"RT[RS]\"))) | .lqpn" >qpn; }
     eventually 20 theirs
     # 10 % of what is for their queue pair: its number is in the base transport header, behind 20 bytes of IP, 8 of UDP, 4 of its own.
@@ -190,8 +190,8 @@ BOTH='
     before=$(resent)
     run_scenario 1 stream r.json
     (($(resent) > before)) || fail "nothing of theirs was lost: the test says nothing"
-    wait "$client" || :
-    wait "$server" || :
+    kill "$client" "$server"; wait "$client" "$server" || :
+    tc qdisc del dev veth0 root
     verdict r.json pass
     finding r.json RDT-0131
     holds r.json "[.measurements[0].findings[] | select(.code == \"RDT-0128\" and .confidence != \"possible\")] | length == 0"

@@ -9,9 +9,30 @@
 #   NODE_LISTEN[N]   address:port of the control channel
 #   NODE_HTTP[N]     address:port of HTTP
 
+NODE_CODE="" NODE_BODY=""
 declare -gA NODE_DEVICE NODE_LISTEN NODE_HTTP NODE_PID NODE_STATUS
 NODE_READY_SECONDS=${NODE_READY_SECONDS:-60}
 NODE_STOP_SECONDS=${NODE_STOP_SECONDS:-30}
+
+# A pause without a process: where QEMU interprets, starting one takes longer than the pause.
+node_fifo=$(mktemp -u)
+mkfifo -m 600 "$node_fifo"
+exec {NODE_NAP}<>"$node_fifo"
+rm "$node_fifo"
+node_nap() { read -rt "$1" -u "$NODE_NAP" || :; }  # seconds
+
+# The same for a request: NODE_CODE and NODE_BODY, or a status that is not 0 if nobody answers.
+node_get() {  # node, path
+  local at=${NODE_HTTP[$1]} fd line
+  NODE_CODE='' NODE_BODY=''
+  { exec {fd}<>"/dev/tcp/${at%:*}/${at##*:}"; } 2>/dev/null || return 1
+  printf 'GET %s HTTP/1.0\r\nHost: %s\r\n\r\n' "$2" "$at" >&"$fd"
+  read -rt 5 -u "$fd" _ NODE_CODE line || :
+  while read -rt 5 -u "$fd" line && [[ $line != $'\r' ]]; do :; done
+  IFS= read -rt 5 -u "$fd" -d '' NODE_BODY || :
+  exec {fd}>&-
+  [[ $NODE_CODE ]]
+}
 
 node_fail() { printf 'nodes: %s\n' "$*" >&2; return 1; }
 
@@ -48,20 +69,21 @@ node_write() {  # node, scenario files..
 
 node_start() {  # node
   local n=$1 dir=$NODES_DIR/node$1
-  "$BUILD/rdmatestd" --config="$dir/rdmatestd.yaml" >>"$dir/log" 2>&1 </dev/null &
+  "$BUILD/rdmatestd" --config="$dir/rdmatestd.yaml" >>"$dir/log" 2>&1 </dev/null {NODE_NAP}>&- &
   NODE_PID[$n]=$!
   unset "NODE_STATUS[$n]"
 }
 
 node_alive() { [[ ${NODE_PID[$1]:-} ]] && kill -0 "${NODE_PID[$1]}" 2>/dev/null; }
+node_is_zombie() { [[ "$(</proc/"${NODE_PID[$1]}"/stat)" == *') Z '* ]]; } 2>/dev/null  # node
 
 # Waits until /readyz says yes: listeners and configuration stand.
 node_ready() {  # node
   local n=$1 end=$((SECONDS + NODE_READY_SECONDS))
-  until curl -fsS -o /dev/null --max-time 5 "http://${NODE_HTTP[$n]}/readyz" 2>/dev/null; do
+  until node_get "$n" /readyz && [[ $NODE_CODE == 200 ]]; do
     node_alive "$n" || { tail -n 20 "$NODES_DIR/node$n/log" >&2; node_fail "node$n ended instead of getting ready"; return 1; }
     ((SECONDS < end)) || { tail -n 20 "$NODES_DIR/node$n/log" >&2; node_fail "node$n is not ready after $NODE_READY_SECONDS s"; return 1; }
-    sleep 0.05
+    node_nap 0.05
   done
 }
 
@@ -72,9 +94,11 @@ node_meets() {  # node [devices]
   until [[ $status == *'"peers":{"up":'"$peers,"* && (! $what || $devices != *'"ports":[]'*) ]]; do
     node_alive "$n" || { tail -n 20 "$NODES_DIR/node$n/log" >&2; node_fail "node$n ended instead of meeting its peers"; return 1; }
     ((SECONDS < end)) || { http "$n" /v1/peers >&2; node_fail "node$n has not met its peers after $NODE_READY_SECONDS s"; return 1; }
-    sleep 0.1
-    status=$(http "$n" /v1/status 2>/dev/null) || :
-    devices=$(http "$n" /v1/peers 2>/dev/null) || :
+    node_nap 0.1
+    node_get "$n" /v1/status || :
+    status=$NODE_BODY
+    node_get "$n" /v1/peers || :
+    devices=$NODE_BODY
   done
 }
 
@@ -82,9 +106,9 @@ node_meets() {  # node [devices]
 node_wait() {  # node
   local n=$1 end=$((SECONDS + NODE_STOP_SECONDS)) hung='' rc=0
   [[ ${NODE_PID[$n]:-} ]] || return 0
-  while node_alive "$n" && [[ $(ps -o stat= -p "${NODE_PID[$n]}" 2>/dev/null) != Z* ]]; do
+  while node_alive "$n" && ! node_is_zombie "$n"; do
     if ((SECONDS >= end)); then hung=1; kill -KILL "${NODE_PID[$n]}"; break; fi
-    sleep 0.05
+    node_nap 0.05
   done
   wait "${NODE_PID[$n]}" 2>/dev/null || rc=$?
   NODE_STATUS[$n]=$rc
