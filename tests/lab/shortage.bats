@@ -39,7 +39,12 @@ teardown_file() { lab_down; }
 
     # One for the request, none for the device.
     leave 1
-    run_scenario 1 short refused.json
+    # The daemon itself needs that one now and then, to look at its devices: then the request is refused, not the run.
+    is_refused() {
+      timeout 60 "$BUILD/rdmatestctl" --socket="$NODES_DIR/node1/admin.sock" run short --json >refused.json 2>refused.err || :
+      [[ $(head -c 1 refused.json) == "{" ]]
+    }
+    eventually 60 is_refused
     verdict refused.json error
     holds refused.json "[.. | strings | select(test(\"Too many open files; this process may have [0-9]+ open, raise that\"))] | length > 0"
     finding refused.json RDT-0118
