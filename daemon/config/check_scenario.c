@@ -104,8 +104,9 @@ static uint64_t largest_size(const struct operation *operation)
 }
 
 /*
- * The largest packet of RDMA: what is larger is sent, and placed, in several, and half a round trip
- * is no more the latency of the path.
+ * The largest packet of RDMA is LARGEST_PACKET_BYTES: what is larger is placed in several. A send
+ * or a read completes behind the last of them; a write that is answered is seen by its last byte in
+ * memory, and no standard says that the others are there by then.
  */
 static void check_pingpong_sizes(struct report_target *target, const struct scenario *scenario)
 {
@@ -121,14 +122,15 @@ static void check_pingpong_sizes(struct report_target *target, const struct scen
 		uint64_t largest = largest_size(operation);
 		char field[40];
 
-		if (largest <= LARGEST_PACKET_BYTES) {
+		if (operation->kind != OPERATION_WRITE || largest <= LARGEST_PACKET_BYTES) {
 			continue;
 		}
 		snprintf(field, sizeof(field), "workload.ops[%zu].size", i);
 		snprintf(
 			sentence, sizeof(sentence),
-			"%s is more than one packet (4KiB at most): its latency is the time to send and "
-			"place all of it, not that of the path; for that write 4KiB or less",
+			"a write of %s takes more than one packet (4KiB at most), and its arrival is seen "
+			"by its last byte alone, which may come before the others; write 4KiB or less, or "
+			"take send",
 			units_write_size(largest, size));
 		report_problem(target, true, field, NULL, sentence);
 	}
