@@ -66,19 +66,6 @@ static void another_fleet_key_is_named_as_such(void **state)
 	unlink(path);
 }
 
-static void C65_another_protocol_version_is_named_as_such(void **state)
-{
-	struct cluster *cluster = new_pair();
-
-	cluster_set_protocol(cluster, 1, SESSION_PROTOCOL + 1);
-	cluster_start(cluster, 0);
-	cluster_start(cluster, 1);
-	world_run(cluster_world(cluster), 10 * SECOND_NS);
-	cluster_expect(cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "short")),
-		       VERDICT_ERROR, ERROR_PEER, STAGE_DISCOVER, "hello", "RDT-0104");
-	cluster_free(cluster);
-}
-
 static bool has_port(void *arg)
 {
 	return engine_inventory(daemon_parts(arg)->engine)->port_count > 0;
@@ -215,7 +202,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_fleet_key_is_named_as_such),
-		cmocka_unit_test(C65_another_protocol_version_is_named_as_such),
 		cmocka_unit_test(a_device_that_appears_later_is_used_without_a_restart),
 		cmocka_unit_test(devices_that_cannot_be_asked_are_told_until_they_can),
 		cmocka_unit_test(C23_above_a_device_limit_is_refused_before_anything_is_made),

@@ -189,7 +189,7 @@ if [[ $DEVICE ]]; then
   NODE_LISTEN=([1]=127.0.0.1:18620 [2]=127.0.0.1:18621)
   NODE_HTTP=([1]=$API [2]=127.0.0.1:9880)
   play
-elif kernel_has_rxe; then
+elif [[ ! ${DEMO_IN_LAB:-} ]] && kernel_has_rxe; then
   PLACE=kernel
   setup_and_build
   soft_roce_up
@@ -198,7 +198,7 @@ elif kernel_has_rxe; then
   NODE_HTTP=([1]=$API [2]=127.0.0.1:9880)
   play
 else
-  echo "demo: this kernel has no soft-RoCE (rdma_rxe): taking a virtual machine"
+  if [[ ${DEMO_IN_LAB:-} ]]; then echo "demo: taking a virtual machine, as DEMO_IN_LAB asks"; else echo "demo: this kernel has no soft-RoCE (rdma_rxe): taking a virtual machine"; fi
   setup_and_build lab
   port_is_free "$API" || die "$API is in use; if a demo runs, end it (tests/lab/rdma-lab down --name demo), or stop the rdmatestd that runs"
   tests/lab/rdma-lab down --name demo 2>/dev/null || :

@@ -11,22 +11,6 @@
 #include "host/cgroup.h"
 #include "unit/tree.h"
 
-static int set_up(void **state)
-{
-	struct tree *tree = calloc(1, sizeof(*tree));
-
-	tree_init(tree);
-	*state = tree;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	tree_done(*state);
-	free(*state);
-	return 0;
-}
-
 static void add_group(struct tree *tree, const char *path)
 {
 	tree_write(tree, "/proc/self/cgroup", path);
@@ -105,7 +89,7 @@ static void what_is_no_limit_limits_nothing(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_set_up, tree_tear_down)
 
 int main(void)
 {

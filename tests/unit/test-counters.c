@@ -13,22 +13,6 @@
 #define PORT "/sys/class/infiniband/mlx5_0/ports/1/counters/"
 #define NET "/sys/class/net/eth2/statistics/"
 
-static int set_up(void **state)
-{
-	struct tree *tree = calloc(1, sizeof(*tree));
-
-	tree_init(tree);
-	*state = tree;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	tree_done(*state);
-	free(*state);
-	return 0;
-}
-
 static struct counter_value read_one(const struct tree *tree, enum counter counter)
 {
 	struct counters counters;
@@ -170,7 +154,7 @@ static void the_lifespan_is_what_the_driver_says_and_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_set_up, tree_tear_down)
 		TEST(data_counters_are_in_units_of_four_bytes),
 		TEST(soft_roce_has_the_bytes_of_its_network_device),
 		TEST(causes_of_retransmission_are_summed_where_they_are_counted_apart),

@@ -11,22 +11,6 @@
 #include "host/fact.h"
 #include "unit/tree.h"
 
-static int set_up(void **state)
-{
-	struct tree *tree = calloc(1, sizeof(*tree));
-
-	tree_init(tree);
-	*state = tree;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	tree_done(*state);
-	free(*state);
-	return 0;
-}
-
 static void a_line_is_the_first_without_its_end_and_cut_to_size(void **state)
 {
 	struct tree *tree = *state;
@@ -176,7 +160,7 @@ static void components_lead_nowhere_else(void **state)
 	assert_false(fact_is_component("a/b"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_set_up, tree_tear_down)
 
 int main(void)
 {

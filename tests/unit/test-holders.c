@@ -14,22 +14,6 @@
 #include "unit/tree.h"
 #include "util/clock.h"
 
-static int set_up(void **state)
-{
-	struct tree *tree = calloc(1, sizeof(*tree));
-
-	tree_init(tree);
-	*state = tree;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	tree_done(*state);
-	free(*state);
-	return 0;
-}
-
 static void who_holds_a_node_is_found_once_for_each_node(void **state)
 {
 	struct tree *tree = *state;
@@ -128,7 +112,7 @@ static void the_clock_source_is_told_with_what_could_be_chosen(void **state)
 	assert_true(clock.is_tsc_available);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_set_up, tree_tear_down)
 
 int main(void)
 {

@@ -12,22 +12,6 @@
 #include "host/infiniband.h"
 #include "unit/tree.h"
 
-static int set_up(void **state)
-{
-	struct tree *tree = calloc(1, sizeof(*tree));
-
-	tree_init(tree);
-	*state = tree;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	tree_done(*state);
-	free(*state);
-	return 0;
-}
-
 #define DEVICE "/sys/class/infiniband/mlx5_0"
 #define NODE "/sys/class/infiniband_verbs/uverbs3"
 #define GID "0000:0000:0000:0000:0000:ffff:0a00:0001"
@@ -196,7 +180,7 @@ static void the_numbers_of_a_device_file_are_read(void **state)
 	assert_int_equal(node.minor, 3);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_set_up, tree_tear_down)
 
 int main(void)
 {

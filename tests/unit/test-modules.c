@@ -10,22 +10,6 @@
 #include "host/modules.h"
 #include "unit/tree.h"
 
-static int set_up(void **state)
-{
-	struct tree *tree = calloc(1, sizeof(*tree));
-
-	tree_init(tree);
-	*state = tree;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	tree_done(*state);
-	free(*state);
-	return 0;
-}
-
 static void a_module_at_work_is_loaded_or_built_in(void **state)
 {
 	struct tree *tree = *state;
@@ -80,7 +64,7 @@ static void what_is_no_list_has_no_module(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_set_up, tree_tear_down)
 
 int main(void)
 {

@@ -11,22 +11,6 @@
 #include "host/netdev.h"
 #include "unit/tree.h"
 
-static int set_up(void **state)
-{
-	struct tree *tree = calloc(1, sizeof(*tree));
-
-	tree_init(tree);
-	*state = tree;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	tree_done(*state);
-	free(*state);
-	return 0;
-}
-
 static struct netdev_address address_of(const char *text, unsigned prefix_bits)
 {
 	struct netdev_address address = { .prefix_bits = prefix_bits };
@@ -139,7 +123,7 @@ static void the_kernel_tells_the_addresses_of_this_namespace(void **state)
 	assert_false(netdev_is_here(&loopback));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_set_up, tree_tear_down)
 
 int main(void)
 {

@@ -11,22 +11,6 @@
 #include "host/pcie.h"
 #include "unit/tree.h"
 
-static int set_up(void **state)
-{
-	struct tree *tree = calloc(1, sizeof(*tree));
-
-	tree_init(tree);
-	*state = tree;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	tree_done(*state);
-	free(*state);
-	return 0;
-}
-
 #define CARD "/sys/devices/pci0000:3a/0000:3b:00.0"
 
 static void add_card(struct tree *tree, const char *speed, const char *width)
@@ -137,7 +121,7 @@ static void network_adapters_are_listed_with_driver_and_rdma(void **state)
 	assert_true(adapters[1].has_rdma);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_set_up, tree_tear_down)
 
 int main(void)
 {

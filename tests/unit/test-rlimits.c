@@ -12,22 +12,6 @@
 #include "host/rlimits.h"
 #include "unit/tree.h"
 
-static int set_up(void **state)
-{
-	struct tree *tree = calloc(1, sizeof(*tree));
-
-	tree_init(tree);
-	*state = tree;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	tree_done(*state);
-	free(*state);
-	return 0;
-}
-
 #define HEADING "Limit                     Soft Limit           Hard Limit           Units     \n"
 
 static void soft_and_hard_limits_are_read_and_unlimited_is_none(void **state)
@@ -85,7 +69,7 @@ static void the_kernel_tells_what_getrlimit_tells(void **state)
 			 expected.rlim_max == RLIM_INFINITY ? RLIMITS_NONE : expected.rlim_max);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_set_up, tree_tear_down)
 
 int main(void)
 {

@@ -12,22 +12,6 @@
 #include "host/sandbox.h"
 #include "unit/tree.h"
 
-static int set_up(void **state)
-{
-	struct tree *tree = calloc(1, sizeof(*tree));
-
-	tree_init(tree);
-	*state = tree;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	tree_done(*state);
-	free(*state);
-	return 0;
-}
-
 #define STATUS                                  \
 	"Name:\tx\nUid:\t1000\t998\t998\t998\n" \
 	"CapEff:\t0000000000004000\nNoNewPrivs:\t1\nSeccomp:\t2\n"
@@ -125,7 +109,7 @@ static void the_maker_of_a_container_is_named(void **state)
 	assert_string_equal(sandbox.container, "systemd-nspawn");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_set_up, tree_tear_down)
 
 int main(void)
 {

@@ -11,22 +11,6 @@
 #include "host/supply.h"
 #include "unit/tree.h"
 
-static int set_up(void **state)
-{
-	struct tree *tree = calloc(1, sizeof(*tree));
-
-	tree_init(tree);
-	*state = tree;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	tree_done(*state);
-	free(*state);
-	return 0;
-}
-
 static void what_is_not_there_is_unknown_and_not_zero(void **state)
 {
 	struct tree *tree = *state;
@@ -135,7 +119,7 @@ static void a_cpu_tells_its_frequency_and_its_node(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_set_up, tree_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_not_there_is_unknown_and_not_zero),
 		TEST(all_groups_around_us_may_throttle),

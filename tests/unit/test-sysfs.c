@@ -13,22 +13,6 @@
 
 #define GID "fe80:0000:0000:0000:0000:00ff:fe00:0001"
 
-static int set_up(void **state)
-{
-	struct tree *tree = calloc(1, sizeof(*tree));
-
-	tree_init(tree);
-	*state = tree;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	tree_done(*state);
-	free(*state);
-	return 0;
-}
-
 static void a_roce_port_has_the_speed_of_its_network_device(void **state)
 {
 	struct tree *tree = *state;
@@ -273,7 +257,7 @@ static void a_network_device_without_vlan_has_none(void **state)
 	assert_int_equal(sysfs_vlan("no-such-device-with-a-very-long-name"), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_set_up, tree_tear_down)
 
 int main(void)
 {

@@ -113,6 +113,26 @@ static inline void tree_done(struct tree *tree)
 	tree_remove(tree, "");
 }
 
+/* Of cmocka: a tree is the state of each test. */
+static inline int tree_set_up(void **state)
+{
+	struct tree *tree = calloc(1, sizeof(*tree));
+
+	if (!tree) {
+		abort();
+	}
+	tree_init(tree);
+	*state = tree;
+	return 0;
+}
+
+static inline int tree_tear_down(void **state)
+{
+	tree_done(*state);
+	free(*state);
+	return 0;
+}
+
 /* A port as a RoCE card shows it; port_num 1. */
 static inline void tree_add_roce(const struct tree *tree, const char *device, const char *netdev,
 				 const char *gid)
