@@ -15,12 +15,13 @@ export ASAN_OPTIONS=abort_on_error=0:detect_leaks=1 UBSAN_OPTIONS=print_stacktra
 nodes_of_the_lab
 
 guest_end() {
-  local rc=$? n
+  local rc=$? last=$BASH_COMMAND n
   trap - EXIT
   # What a test put aside comes back first.
   ! declare -F guest_leave >/dev/null || guest_leave
   if ((rc == 0)); then nodes_down || rc=1; fi
   if ((rc != 0)); then
+    echo "ended with status $rc: $last"
     for n in "$NODES_DIR"/node*/log; do [[ ! -e $n ]] || { echo "--- ${n#"$NODES_DIR"/}"; tail -n 40 "$n"; }; done
   fi
   exit "$rc"

@@ -75,7 +75,12 @@ node_start() {  # node
 }
 
 node_alive() { [[ ${NODE_PID[$1]:-} ]] && kill -0 "${NODE_PID[$1]}" 2>/dev/null; }
-node_is_zombie() { [[ "$(</proc/"${NODE_PID[$1]}"/stat)" == *') Z '* ]]; } 2>/dev/null  # node
+# Not by $(<file): under "set -e" that ends the shell without a word when the shell has reaped the process and the file is gone.
+node_is_zombie() {  # node
+  local stat=''
+  { read -r stat <"/proc/${NODE_PID[$1]}/stat"; } 2>/dev/null || return 1
+  [[ $stat == *') Z '* ]]
+}
 
 # Waits until /readyz says yes: listeners and configuration stand.
 node_ready() {  # node

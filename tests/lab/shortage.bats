@@ -75,6 +75,7 @@ teardown_file() { lab_down; }
     setpriv --reuid nobody --regid nogroup --clear-groups --bounding-set=-all --inh-caps=-all \
       "$BUILD/rdmatestd" --config="$PWD/nobody/rdmatestd.yaml" >node1/log 2>&1 </dev/null &
     NODE_PID[1]=$!
+    : >said
     answers() { [[ $(curl -sS --max-time 10 -o said -w "%{http_code}" http://127.0.0.1:9879/readyz) == "$1" && $(<said) == *"$2"* ]]; }
     node=/dev/infiniband/uverbs0
     numbers=$(stat -c "0x%t 0x%T" "$node")
