@@ -4,8 +4,18 @@
 # What a test in the lab runs inside the virtual machine (lab.bash sources this before the test's own lines). Each test
 # is one job: daemons that it starts end with it. At its end they are stopped, and must have ended well.
 set -euo pipefail
-export LC_ALL=C.UTF-8
+# QEMU interprets: what a test starts often shall start fast. The C locale opens no file; gojq compiles its own library in a sixth of
+# jq's time; the programs of the build are copied into memory.
+export LC_ALL=C
 : "${TOP:?}" "${BUILD:?}"
+! type -P gojq >/dev/null || jq() { gojq "$@"; }
+if [[ ! -e /run/rdmatestd-build ]]; then
+  mkdir /run/rdmatestd-build
+  for program in rdmatestd rdmatestctl; do
+    cp "$BUILD/$program" /run/rdmatestd-build/
+    mount --bind "/run/rdmatestd-build/$program" "$BUILD/$program"
+  done
+fi
 NODES_DIR=/run/rdmatestd-test
 rm -rf "$NODES_DIR"; mkdir -p "$NODES_DIR"
 cd "$NODES_DIR"
