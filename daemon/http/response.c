@@ -69,13 +69,16 @@ void response_complete(struct response *response)
 	}
 }
 
-static void write_problem(struct response *response, unsigned status, const char *slug,
-			  json_t *errors, json_t *warnings, const char *detail)
+__attribute__((format(printf, 6, 0))) static void
+write_problem(struct response *response, unsigned status, const char *slug, json_t *errors,
+	      json_t *warnings, const char *format, va_list arguments)
 {
+	_cleanup_text_ struct text detail = TEXT_INIT;
 	const char *title = "Error";
 	json_t *object = json_object();
 	char type[96];
 
+	text_format_list(&detail, format, arguments);
 	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
 		if (titles[i].status == status) {
 			title = titles[i].title;
@@ -85,7 +88,7 @@ static void write_problem(struct response *response, unsigned status, const char
 	json_set_string(object, "type", type);
 	json_set_string(object, "title", title);
 	json_set_u64(object, "status", status);
-	json_set_string(object, "detail", detail);
+	json_set_string(object, "detail", detail.data);
 	if (errors) {
 		json_set_take(object, "errors", errors);
 	}
@@ -100,23 +103,19 @@ static void write_problem(struct response *response, unsigned status, const char
 void response_problem(struct response *response, unsigned status, const char *slug, json_t *errors,
 		      const char *format, ...)
 {
-	_cleanup_text_ struct text detail = TEXT_INIT;
 	va_list arguments;
 
 	va_start(arguments, format);
-	text_format_list(&detail, format, arguments);
+	write_problem(response, status, slug, errors, NULL, format, arguments);
 	va_end(arguments);
-	write_problem(response, status, slug, errors, NULL, detail.data);
 }
 
 void response_problem_apart(struct response *response, unsigned status, const char *slug,
 			    json_t *errors, json_t *warnings, const char *format, ...)
 {
-	_cleanup_text_ struct text detail = TEXT_INIT;
 	va_list arguments;
 
 	va_start(arguments, format);
-	text_format_list(&detail, format, arguments);
+	write_problem(response, status, slug, errors, warnings, format, arguments);
 	va_end(arguments);
-	write_problem(response, status, slug, errors, warnings, detail.data);
 }

@@ -211,6 +211,13 @@ static bool find_unresolved_path(const struct view *view)
 			    path_of(view, path, sizeof(path)), view->failure->error.text);
 		return true;
 	}
+	if (view->failure->error.stage == STAGE_MODIFY_QP &&
+	    (is_errno(view, ENODEV) || is_errno(view, ENODATA))) {
+		finding_add(view->findings, FINDING_PATH_UNRESOLVED, CONFIDENCE_LIKELY,
+			    view->evidence, "no network interface is behind the GID of %s any more",
+			    node_of(view));
+		return true;
+	}
 	if (view->failure->error.stage != STAGE_MODIFY_QP || !is_silent) {
 		return false;
 	}

@@ -95,6 +95,12 @@ static bool is_unresolved(int error)
 	       error == EHOSTDOWN || error == EADDRNOTAVAIL;
 }
 
+/* The kernel looks for the interface of a GID when a queue pair takes it as its source. */
+static bool has_no_interface(int error)
+{
+	return error == ENODEV || error == ENODATA;
+}
+
 static int go_rtr(struct resources *resources, size_t index, const struct assignment *assignment,
 		  const struct endpoint_info *remote, const struct ibv_ah_attr *path,
 		  struct error *err)
@@ -125,6 +131,14 @@ static int go_rtr(struct resources *resources, size_t index, const struct assign
 			"qp 0x%x of %s cannot go to RTR: no way to %s from gid_index %u; check address, VLAN and route of "
 			"both ports (`ip route get`, `ip neigh`)",
 			resources->qps[index]->qp_num, resources->device->name, gid,
+			path->grh.sgid_index);
+	}
+	if (has_no_interface(error)) {
+		return error_set_call(
+			err, error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
+			"qp 0x%x of %s cannot go to RTR: no network interface is behind gid_index %u any more; was its "
+			"address or VLAN taken away? (`ip address`, `rdmatestd --doctor`)",
+			resources->qps[index]->qp_num, resources->device->name,
 			path->grh.sgid_index);
 	}
 	return error_set_call(

@@ -403,6 +403,15 @@ void cluster_restart(struct cluster *cluster, size_t index)
 	cluster_start(cluster, index);
 }
 
+struct cluster *cluster_new_pair(uint64_t seed, const char *scenarios)
+{
+	struct cluster *cluster = cluster_new(seed, 2, scenarios);
+	struct fabric_link link = { .latency_ns = 500000 };
+
+	fabric_set_link(world_fabric(cluster->world), NULL, NULL, &link);
+	return cluster;
+}
+
 void cluster_free(struct cluster *cluster)
 {
 	char command[128];

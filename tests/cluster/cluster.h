@@ -22,6 +22,8 @@ struct cluster;
 /* scenarios: the text of a scenario file that every node gets ("version: 1" is put before it). No
  * daemon runs yet. */
 struct cluster *cluster_new(uint64_t seed, size_t nodes, const char *scenarios);
+/* Two nodes, half a millisecond apart: a run takes as long as its scenario says, not its loops. */
+struct cluster *cluster_new_pair(uint64_t seed, const char *scenarios);
 /* Stops what runs, then fails the test if anything is left: verbs objects, threads, sockets. */
 void cluster_free(struct cluster *cluster);
 struct world *cluster_world(struct cluster *cluster);

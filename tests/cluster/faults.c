@@ -44,11 +44,7 @@ static const char scenarios[] =
  * operations, not of millions. */
 static struct cluster *new_pair(void)
 {
-	struct cluster *cluster = cluster_new(11, 2, scenarios);
-	struct fabric_link link = { .latency_ns = 500000 };
-
-	fabric_set_link(world_fabric(cluster_world(cluster)), NULL, NULL, &link);
-	return cluster;
+	return cluster_new_pair(11, scenarios);
 }
 
 static void kill_of_the_responder(const char *scenario)

@@ -41,10 +41,8 @@ static const char scenarios[] =
 
 static struct cluster *new_pair(void)
 {
-	struct cluster *cluster = cluster_new(17, 2, scenarios);
-	struct fabric_link link = { .latency_ns = 500000 };
+	struct cluster *cluster = cluster_new_pair(17, scenarios);
 
-	fabric_set_link(world_fabric(cluster_world(cluster)), NULL, NULL, &link);
 	cluster_start_all(cluster);
 	return cluster;
 }
@@ -159,6 +157,39 @@ static void a_port_that_comes_back_in_time_degrades_the_run(void **state)
 	cluster_free(cluster);
 }
 
+/* Both ports of a card share one context, and so its events. */
+static void C58_an_event_of_the_other_port_is_not_ours(void **state)
+{
+	static const enum ibv_event_type types[] = { IBV_EVENT_PORT_ERR, IBV_EVENT_LID_CHANGE,
+						     IBV_EVENT_PORT_ACTIVE };
+
+	/* The same events of our own port are told: the row shows something. */
+	for (int port_num = 1; port_num <= 2; port_num++) {
+		struct cluster *cluster = new_pair();
+		const struct measurement *m;
+		const struct run *run;
+		char id[32];
+
+		begin_long(cluster, id);
+		for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+			fabric_raise_port(fabric_of(cluster), cluster_device(cluster, 0), types[i],
+					  port_num);
+			fabric_raise_port(fabric_of(cluster), cluster_device(cluster, 1), types[i],
+					  port_num);
+			world_run(cluster_world(cluster), SECOND_NS / 20);
+		}
+		run = cluster_wait_run(cluster, 0, id);
+		m = run->measurements[0];
+		cluster_expect(run, port_num == 1 ? VERDICT_DEGRADED : VERDICT_PASS, ERROR_NONE,
+			       STAGE_NONE, "", port_num == 1 ? "RDT-0132" : "");
+		assert_int_equal(m->initiator.totals.port_report.event_count,
+				 port_num == 1 ? 3 : 0);
+		assert_int_equal(m->responder.totals.port_report.event_count,
+				 port_num == 1 ? 3 : 0);
+		cluster_free(cluster);
+	}
+}
+
 static void lose_in_mid_run(size_t index, void (*lose)(struct fabric *fabric, const char *name))
 {
 	struct cluster *cluster = new_pair();
@@ -259,6 +290,7 @@ int main(void)
 		cmocka_unit_test(a_port_that_is_down_at_the_start_fails_the_run),
 		cmocka_unit_test(a_port_that_goes_down_while_a_run_begins_fails_it),
 		cmocka_unit_test(a_port_that_comes_back_in_time_degrades_the_run),
+		cmocka_unit_test(C58_an_event_of_the_other_port_is_not_ours),
 		cmocka_unit_test(a_device_that_is_removed_is_the_error_whatever_the_other_end_saw),
 		cmocka_unit_test(a_device_that_is_lost_without_an_event_is_found_to_be),
 		cmocka_unit_test(an_address_that_is_gone_before_the_run_is_said),

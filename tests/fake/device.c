@@ -171,6 +171,19 @@ void fabric_set_port(struct fabric *fabric, const char *name, bool is_up)
 	nic_unlock(fabric);
 }
 
+void fabric_raise_port(struct fabric *fabric, const char *name, enum ibv_event_type type,
+		       int port_num)
+{
+	struct ibv_async_event event = { .element.port_num = port_num, .event_type = type };
+	struct fake_context *context;
+
+	nic_lock(fabric);
+	list_each(context, &need_device(fabric, name)->contexts, link) {
+		async_raise(context, &event);
+	}
+	nic_unlock(fabric);
+}
+
 void fabric_set_defect(struct fabric *fabric, const char *name, enum fabric_defect defect,
 		       bool is_on)
 {

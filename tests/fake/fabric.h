@@ -151,6 +151,10 @@ void fabric_remove_device(struct fabric *fabric, const char *name);
 void fabric_lose_device(struct fabric *fabric, const char *name);
 /* Raises PORT_ERR or PORT_ACTIVE on a change. */
 void fabric_set_port(struct fabric *fabric, const char *name, bool is_up);
+/* Raises a port event of any port number, of a port that is not simulated, too: nothing else
+ * changes. */
+void fabric_raise_port(struct fabric *fabric, const char *name, enum ibv_event_type type,
+		       int port_num);
 void fabric_set_defect(struct fabric *fabric, const char *name, enum fabric_defect defect,
 		       bool is_on);
 /* What it allows from now on, active and maximum; nothing tells of it, as on soft-RoCE. */

@@ -332,6 +332,25 @@ static void C31_other_failures_of_rtr_and_rts_show_what_was_asked(void **state)
 	ends_assert_says(&fixture->err, "cannot go to RTS (local_ack_timeout");
 }
 
+static void C32_a_gid_without_interface_is_told_in_these_words(void **state)
+{
+	struct fixture *fixture = *state;
+	static const int errors[] = { ENODEV, ENODATA };
+
+	assert_int_equal(ends_make(fixture, &fixture->left), 0);
+	assert_int_equal(ends_make(fixture, &fixture->right), 0);
+	for (size_t i = 0; i < 2; i++) {
+		fabric_set_verb(fixture->fabric, "left", FABRIC_MODIFY_RTR,
+				&(struct fabric_verb_fault){ .error = errors[i], .count = 1 });
+		assert_int_equal(ends_connect(fixture), -errors[i]);
+		assert_int_equal(fixture->err.class, ERROR_DEVICE);
+		assert_int_equal(fixture->err.stage, STAGE_MODIFY_QP);
+		ends_assert_says(
+			&fixture->err,
+			"of left cannot go to RTR: no network interface is behind gid_index 1 any more");
+	}
+}
+
 static void what_the_other_end_tells_is_not_trusted(void **state)
 {
 	struct fixture *fixture = *state;
@@ -433,6 +452,7 @@ int main(void)
 		TEST(steps_tell_how_long_and_how_much),
 		TEST(an_address_that_nobody_has_is_unresolved),
 		TEST(C31_other_failures_of_rtr_and_rts_show_what_was_asked),
+		TEST(C32_a_gid_without_interface_is_told_in_these_words),
 		TEST(what_the_other_end_tells_is_not_trusted),
 		TEST(packet_sequence_numbers_are_random_and_have_24_bits),
 		TEST(operations_without_payload_have_a_region),
