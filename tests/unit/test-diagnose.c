@@ -36,92 +36,83 @@ static void set_failure(struct failure *failure, enum error_class class, enum er
 	failure->flushed = 127;
 }
 
+static const struct {
+	enum error_class class;
+	enum error_stage stage;
+	const char *call;
+	enum error_kind kind;
+	int number;
+	enum finding_code code;
+} kinds[] = {
+	{ ERROR_PEER, STAGE_RUN, "session", 0, 0, FINDING_PEER_DAEMON_LOST },
+	{ ERROR_PEER, STAGE_CONNECT, "session", 0, 0, FINDING_PEER_DAEMON_LOST },
+	{ ERROR_PEER, STAGE_RUN, "session", ERROR_KIND_ERRNO, ESTALE, FINDING_HOST_STARVED },
+	{ ERROR_PEER, STAGE_RUN, "session", ERROR_KIND_ERRNO, ECANCELED, FINDING_RUN_ABORTED },
+	{ ERROR_PEER, STAGE_DISCOVER, "connect", 1, ECONNREFUSED, FINDING_PEER_UNREACHABLE },
+	{ ERROR_PEER, STAGE_DISCOVER, "tls", 0, 0, FINDING_PEER_KEY_REFUSED },
+	{ ERROR_PEER, STAGE_DISCOVER, "tls", ERROR_KIND_ERRNO, EPROTO, FINDING_PEER_UNREACHABLE },
+	{ ERROR_PEER, STAGE_DISCOVER, "tls", ERROR_KIND_ERRNO, ECONNRESET,
+	  FINDING_PEER_UNREACHABLE },
+	{ ERROR_PEER, STAGE_DISCOVER, "hello", ERROR_KIND_ERRNO, ETIMEDOUT,
+	  FINDING_PEER_UNREACHABLE },
+	{ ERROR_PEER, STAGE_DISCOVER, "hello", 0, 0, FINDING_PEER_PROTOCOL },
+	{ ERROR_PEER, STAGE_RESOURCE, "permit", 0, 0, FINDING_PEER_REFUSED },
+	{ ERROR_PEER, STAGE_RESOURCE, "busy", 0, 0, FINDING_PEER_REFUSED },
+	{ ERROR_PEER, STAGE_RUN, "", 0, 0, FINDING_PEER_ANSWER_WRONG },
+	{ ERROR_PEER, STAGE_RUN, "message", 0, 0, FINDING_PEER_ANSWER_WRONG },
+	{ ERROR_INPUT, STAGE_RESOURCE, "assignment", 0, 0, FINDING_ASSIGNMENT_REFUSED },
+	{ ERROR_RESOURCE, STAGE_RESOURCE, "permit", 0, 0, FINDING_PEER_REFUSED },
+	{ ERROR_DEVICE, STAGE_DISCOVER, "device", 0, 0, FINDING_DEVICE_ABSENT },
+	{ ERROR_INPUT, STAGE_RESOURCE, "limit", 0, 0, FINDING_LIMIT_EXCEEDED },
+	{ ERROR_DEVICE, STAGE_RUN, "stall", 0, 0, FINDING_STALLED },
+	{ ERROR_INPUT, STAGE_RUN, "abort", 0, 0, FINDING_RUN_ABORTED },
+	{ ERROR_RESOURCE, STAGE_RUN, "starved", ERROR_KIND_ERRNO, EBUSY, FINDING_HOST_STARVED },
+	{ ERROR_DEVICE, STAGE_RUN, "deadline", 0, 0, FINDING_DEADLINE_PASSED },
+	{ ERROR_DEVICE, STAGE_CONNECT, "deadline", 0, 0, FINDING_DEADLINE_PASSED },
+	{ ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp", ERROR_KIND_ERRNO, ETIMEDOUT,
+	  FINDING_PATH_UNRESOLVED },
+	{ ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp", ERROR_KIND_ERRNO, EHOSTUNREACH,
+	  FINDING_PATH_UNRESOLVED },
+	{ ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp", ERROR_KIND_ERRNO, ENODEV,
+	  FINDING_PATH_UNRESOLVED },
+	{ ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp", ERROR_KIND_ERRNO, EINVAL,
+	  FINDING_SETUP_FAILED },
+	{ ERROR_INPUT, STAGE_RESOLVE, "", 0, 0, FINDING_PATH_UNRESOLVED },
+	{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 12, FINDING_PATH_LOST },
+	{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 20, FINDING_PATH_LOST },
+	{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 13,
+	  FINDING_RECEIVER_NOT_READY },
+	{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 10, FINDING_REMOTE_ACCESS },
+	{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 4, FINDING_REMOTE_ACCESS },
+	{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 21,
+	  FINDING_COMPLETION_ERROR },
+	{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 5,
+	  FINDING_COMPLETION_ERROR },
+	{ ERROR_RESOURCE, STAGE_RESOURCE, "ibv_reg_mr", ERROR_KIND_ERRNO, ENOMEM,
+	  FINDING_RESOURCE_SHORT },
+	{ ERROR_RESOURCE, STAGE_RESOURCE, "ibv_open_device", ERROR_KIND_ERRNO, EACCES,
+	  FINDING_NO_PERMISSION },
+	{ ERROR_DEVICE, STAGE_RESOURCE, "ibv_create_qp", ERROR_KIND_ERRNO, EOPNOTSUPP,
+	  FINDING_UNSUPPORTED },
+	{ ERROR_DEVICE, STAGE_RESOURCE, "ibv_create_qp", ERROR_KIND_ERRNO, EINVAL,
+	  FINDING_SETUP_FAILED },
+	{ ERROR_INPUT, STAGE_CONFIG, "", 0, 0, FINDING_INPUT_REFUSED },
+	{ ERROR_BUG, STAGE_RUN, "session", 0, 0, FINDING_TESTER_FAULT },
+	{ ERROR_DEVICE, STAGE_RUN, "ibv_post_send", ERROR_KIND_ERRNO, EIO,
+	  FINDING_COMPLETION_ERROR },
+};
+
 static void every_kind_of_error_has_its_finding(void **state)
 {
-	static const struct {
-		enum error_class class;
-		enum error_stage stage;
-		const char *call;
-		enum error_kind kind;
-		int number;
-		enum finding_code code;
-	} rows[] = {
-		{ ERROR_PEER, STAGE_RUN, "session", 0, 0, FINDING_PEER_DAEMON_LOST },
-		{ ERROR_PEER, STAGE_CONNECT, "session", 0, 0, FINDING_PEER_DAEMON_LOST },
-		{ ERROR_PEER, STAGE_RUN, "session", ERROR_KIND_ERRNO, ESTALE,
-		  FINDING_HOST_STARVED },
-		{ ERROR_PEER, STAGE_RUN, "session", ERROR_KIND_ERRNO, ECANCELED,
-		  FINDING_RUN_ABORTED },
-		{ ERROR_PEER, STAGE_DISCOVER, "connect", 1, ECONNREFUSED,
-		  FINDING_PEER_UNREACHABLE },
-		{ ERROR_PEER, STAGE_DISCOVER, "tls", 0, 0, FINDING_PEER_KEY_REFUSED },
-		{ ERROR_PEER, STAGE_DISCOVER, "tls", ERROR_KIND_ERRNO, EPROTO,
-		  FINDING_PEER_UNREACHABLE },
-		{ ERROR_PEER, STAGE_DISCOVER, "tls", ERROR_KIND_ERRNO, ECONNRESET,
-		  FINDING_PEER_UNREACHABLE },
-		{ ERROR_PEER, STAGE_DISCOVER, "hello", ERROR_KIND_ERRNO, ETIMEDOUT,
-		  FINDING_PEER_UNREACHABLE },
-		{ ERROR_PEER, STAGE_DISCOVER, "hello", 0, 0, FINDING_PEER_PROTOCOL },
-		{ ERROR_PEER, STAGE_RESOURCE, "permit", 0, 0, FINDING_PEER_REFUSED },
-		{ ERROR_PEER, STAGE_RESOURCE, "busy", 0, 0, FINDING_PEER_REFUSED },
-		{ ERROR_PEER, STAGE_RUN, "", 0, 0, FINDING_PEER_ANSWER_WRONG },
-		{ ERROR_PEER, STAGE_RUN, "message", 0, 0, FINDING_PEER_ANSWER_WRONG },
-		{ ERROR_INPUT, STAGE_RESOURCE, "assignment", 0, 0, FINDING_ASSIGNMENT_REFUSED },
-		{ ERROR_RESOURCE, STAGE_RESOURCE, "permit", 0, 0, FINDING_PEER_REFUSED },
-		{ ERROR_DEVICE, STAGE_DISCOVER, "device", 0, 0, FINDING_DEVICE_ABSENT },
-		{ ERROR_INPUT, STAGE_RESOURCE, "limit", 0, 0, FINDING_LIMIT_EXCEEDED },
-		{ ERROR_DEVICE, STAGE_RUN, "stall", 0, 0, FINDING_STALLED },
-		{ ERROR_INPUT, STAGE_RUN, "abort", 0, 0, FINDING_RUN_ABORTED },
-		{ ERROR_RESOURCE, STAGE_RUN, "starved", ERROR_KIND_ERRNO, EBUSY,
-		  FINDING_HOST_STARVED },
-		{ ERROR_DEVICE, STAGE_RUN, "deadline", 0, 0, FINDING_DEADLINE_PASSED },
-		{ ERROR_DEVICE, STAGE_CONNECT, "deadline", 0, 0, FINDING_DEADLINE_PASSED },
-		{ ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp", ERROR_KIND_ERRNO, ETIMEDOUT,
-		  FINDING_PATH_UNRESOLVED },
-		{ ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp", ERROR_KIND_ERRNO, EHOSTUNREACH,
-		  FINDING_PATH_UNRESOLVED },
-		{ ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp", ERROR_KIND_ERRNO, ENODEV,
-		  FINDING_PATH_UNRESOLVED },
-		{ ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp", ERROR_KIND_ERRNO, EINVAL,
-		  FINDING_SETUP_FAILED },
-		{ ERROR_INPUT, STAGE_RESOLVE, "", 0, 0, FINDING_PATH_UNRESOLVED },
-		{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 12,
-		  FINDING_PATH_LOST },
-		{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 20,
-		  FINDING_PATH_LOST },
-		{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 13,
-		  FINDING_RECEIVER_NOT_READY },
-		{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 10,
-		  FINDING_REMOTE_ACCESS },
-		{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 4,
-		  FINDING_REMOTE_ACCESS },
-		{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 21,
-		  FINDING_COMPLETION_ERROR },
-		{ ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS, 5,
-		  FINDING_COMPLETION_ERROR },
-		{ ERROR_RESOURCE, STAGE_RESOURCE, "ibv_reg_mr", ERROR_KIND_ERRNO, ENOMEM,
-		  FINDING_RESOURCE_SHORT },
-		{ ERROR_RESOURCE, STAGE_RESOURCE, "ibv_open_device", ERROR_KIND_ERRNO, EACCES,
-		  FINDING_NO_PERMISSION },
-		{ ERROR_DEVICE, STAGE_RESOURCE, "ibv_create_qp", ERROR_KIND_ERRNO, EOPNOTSUPP,
-		  FINDING_UNSUPPORTED },
-		{ ERROR_DEVICE, STAGE_RESOURCE, "ibv_create_qp", ERROR_KIND_ERRNO, EINVAL,
-		  FINDING_SETUP_FAILED },
-		{ ERROR_INPUT, STAGE_CONFIG, "", 0, 0, FINDING_INPUT_REFUSED },
-		{ ERROR_BUG, STAGE_RUN, "session", 0, 0, FINDING_TESTER_FAULT },
-		{ ERROR_DEVICE, STAGE_RUN, "ibv_post_send", ERROR_KIND_ERRNO, EIO,
-		  FINDING_COMPLETION_ERROR },
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct measurement *m = new_measurement();
 		struct run *run = memory_new(sizeof(*run));
 
-		set_failure(&m->first_error, rows[i].class, rows[i].stage, rows[i].call,
-			    rows[i].kind, rows[i].number);
+		set_failure(&m->first_error, kinds[i].class, kinds[i].stage, kinds[i].call,
+			    kinds[i].kind, kinds[i].number);
 		diagnose_measurement(m);
-		if (m->findings.count != 1 || m->findings.items[0].code != rows[i].code) {
-			fail_msg("row %zu (%s): %zu findings, first %s", i, rows[i].call,
+		if (m->findings.count != 1 || m->findings.items[0].code != kinds[i].code) {
+			fail_msg("row %zu (%s): %zu findings, first %s", i, kinds[i].call,
 				 m->findings.count,
 				 m->findings.count ? finding_info(m->findings.items[0].code)->slug
 						   : "none");
@@ -129,12 +120,12 @@ static void every_kind_of_error_has_its_finding(void **state)
 		assert_true(strlen(m->findings.items[0].text) > 10);
 		assert_non_null(
 			strstr(m->findings.items[0].evidence,
-			       rows[i].stage == STAGE_RUN ? "127 flushed" : "before any traffic"));
+			       kinds[i].stage == STAGE_RUN ? "127 flushed" : "before any traffic"));
 		/* the same error of a whole run */
 		run->error = m->first_error;
 		diagnose_run(run);
 		assert_int_equal(run->findings.count, 1);
-		assert_int_equal(run->findings.items[0].code, rows[i].code);
+		assert_int_equal(run->findings.items[0].code, kinds[i].code);
 		free(run);
 		free(m);
 	}
