@@ -63,6 +63,25 @@ static void add_duration(const json_t *measurement, struct paper *paper)
 	}
 }
 
+/* ", VLAN 10", or both when they differ; "" for none. */
+static void add_vlan(const json_t *measurement, struct text *out)
+{
+	uint64_t from = 0;
+	uint64_t to = 0;
+
+	(void)field_u64(measurement, "initiator.vlan", &from);
+	(void)field_u64(measurement, "responder.vlan", &to);
+	if (from == to && from > 0) {
+		text_format(out, ", VLAN %" PRIu64, from);
+	} else if (from > 0 && to > 0) {
+		text_format(out, ", VLAN %" PRIu64 " -> VLAN %" PRIu64, from, to);
+	} else if (from > 0) {
+		text_format(out, ", VLAN %" PRIu64 " -> no VLAN", from);
+	} else if (to > 0) {
+		text_format(out, ", no VLAN -> VLAN %" PRIu64, to);
+	}
+}
+
 static void add_path(const json_t *measurement, struct text *out)
 {
 	const char *layer = field_string(measurement, "initiator.port.link_layer", "");
@@ -83,6 +102,7 @@ static void add_path(const json_t *measurement, struct text *out)
 							   : "",
 			    field_address(measurement, "initiator.prepared.gid"),
 			    field_address(measurement, "responder.prepared.gid"));
+		add_vlan(measurement, out);
 	}
 }
 

@@ -174,15 +174,18 @@ void job_device_failed(struct job *job, const struct context *context,
 	}
 }
 
-/* What a device that is gone leads to: flushes in its name, refused calls. An error of a queue pair
- * explains its flushes. */
+/*
+ * What a device that is gone leads to: flushes in its name, refused calls, and on its way out queue
+ * pairs that have nowhere to send any more. An error of a queue pair explains its flushes.
+ */
 static bool is_consequence(const struct job *job, const struct failure *failure)
 {
 	bool is_gone = strcmp(job->failure.error.call, "device") == 0;
 
 	if (failure->error.kind == ERROR_KIND_WC_STATUS) {
 		return failure->error.number == IBV_WC_WR_FLUSH_ERR ||
-		       (is_gone && failure->error.number == IBV_WC_FATAL_ERR);
+		       (is_gone && (failure->error.number == IBV_WC_FATAL_ERR ||
+				    failure->error.number == IBV_WC_LOC_QP_OP_ERR));
 	}
 	return is_gone && text_starts_with(failure->error.call, "ibv_");
 }

@@ -25,6 +25,8 @@ enum {
 	STATUS_RNR_RETRY_EXC = 13,
 };
 
+#define VLANS_SIZE (4 * LIMIT_NAME + 100)
+
 /* What a rule about an error looks at. measurement is NULL for the error of a whole run. */
 struct view {
 	const struct failure *failure;
@@ -199,11 +201,41 @@ static bool find_starved(const struct view *view)
 	return true;
 }
 
+/* What a neighbour that does not answer is asked through; "" where no VLAN has a share in it. */
+static const char *write_vlans(const struct measurement *m, char *ret, size_t size)
+{
+	const struct gid_entry *from =
+		m ? inventory_gid(&m->initiator.port, m->initiator.endpoint.gid_index) : NULL;
+	const struct gid_entry *to =
+		m ? inventory_gid(&m->responder.port, m->responder.endpoint.gid_index) : NULL;
+	char words[2][32] = { "no VLAN", "no VLAN" };
+
+	ret[0] = '\0';
+	if (!from || !to || (!from->vlan && !to->vlan)) {
+		return ret;
+	}
+	if (from->vlan) {
+		snprintf(words[0], sizeof(words[0]), "VLAN %" PRIu64, from->vlan);
+	}
+	if (to->vlan) {
+		snprintf(words[1], sizeof(words[1]), "VLAN %" PRIu64, to->vlan);
+	}
+	if (from->vlan == to->vlan) {
+		snprintf(ret, size, ", which both have in %s (%s, %s)", words[0], from->netdev,
+			 to->netdev);
+	} else {
+		snprintf(ret, size, ": %s is in %s (%s), %s in %s (%s)", m->initiator.endpoint.node,
+			 words[0], from->netdev, m->responder.endpoint.node, words[1], to->netdev);
+	}
+	return ret;
+}
+
 static bool find_unresolved_path(const struct view *view)
 {
 	bool is_silent = is_errno(view, ETIMEDOUT) || is_errno(view, EHOSTUNREACH) ||
 			 is_errno(view, ENETUNREACH) || is_errno(view, EHOSTDOWN);
 	char path[PATH_SIZE];
+	char vlans[VLANS_SIZE];
 
 	if (view->failure->error.stage == STAGE_RESOLVE) {
 		finding_add(view->findings, FINDING_PATH_UNRESOLVED, CONFIDENCE_CERTAIN,
@@ -222,8 +254,9 @@ static bool find_unresolved_path(const struct view *view)
 		return false;
 	}
 	finding_add(view->findings, FINDING_PATH_UNRESOLVED, CONFIDENCE_LIKELY, view->evidence,
-		    "%s got no answer for the address of the other end of %s", node_of(view),
-		    path_of(view, path, sizeof(path)));
+		    "%s got no answer for the address of the other end of %s%s", node_of(view),
+		    path_of(view, path, sizeof(path)),
+		    write_vlans(view->measurement, vlans, sizeof(vlans)));
 	return true;
 }
 

@@ -21,9 +21,9 @@ static const struct {
 	int wc_status;
 	unsigned meanings;
 } statuses[] = {
-	/* What cannot be handed to the network device fails at once, where hardware goes on trying.
-	 */
-	{ "rdma_rxe", STATUS_LOC_QP_OP, DRIVER_PORT_DOWN | DRIVER_NO_WAY },
+	/* What cannot be handed to the network device fails at once, where hardware goes on trying:
+	 * a device that is taken away loses its network device first. */
+	{ "rdma_rxe", STATUS_LOC_QP_OP, DRIVER_PORT_DOWN | DRIVER_NO_WAY | DRIVER_DEVICE_GONE },
 	/* A device that is being removed waits for its users, who notice nothing in their queues.
 	 */
 	{ "rdma_rxe", STATUS_FLUSH, DRIVER_FLUSH },

@@ -137,6 +137,8 @@ static json_t *write_end(const struct participant *end)
 	json_set_u64(object, "port_num", end->endpoint.port_num);
 	json_set_u64(object, "gid_index", end->endpoint.gid_index);
 	json_set_string(object, "gid_type", gid != NULL ? gid_type_names[gid->type] : NULL);
+	json_set_string(object, "netdev", gid && gid->netdev[0] ? gid->netdev : NULL);
+	json_set_u64(object, "vlan", gid && gid->vlan ? gid->vlan : SCHEMA_AUTO);
 	json_set_take(object, "port", write_port(end));
 	json_set_take(object, "port_use", port_use_note_write(&end->port_use));
 	json_set_take(object, "prepared", write_prepared(end->info));

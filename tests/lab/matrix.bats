@@ -181,6 +181,84 @@ MATRIX='
   [ "$status" -eq 0 ]
 }
 
+# The same addresses, in VLANs that are not the same at first.
+@test "C13 VLANs that differ: fail at modify_qp, RDT-0112 likely and first, with both VLANs; then pass, in tagged packets" {
+  run guest "$MATRIX"'
+    vlan() {  # device number, VLAN
+      ip link add link veth$1 name veth$1.$2 type vlan id $2
+      ip addr add 10.98.0.$(($1 + 1))/24 dev veth$1.$2
+      ip link set veth$1.$2 up
+    }
+    in_vlan() { http 1 "/v1/$1" | jq -e "[.. | objects | select(.gid? == \"::ffff:10.98.0.$2\" and .vlan == $3)] | length == 1" >/dev/null; }
+    vlan 0 10; vlan 1 20
+    index=$(for f in /sys/class/infiniband/rxe0/ports/1/gids/*; do [[ $(<"$f") != *ffff:0a62:0001 ]] || echo "${f##*/}"; done)
+    scenario tagged "$PINGPONG" "{ warmup: 0s, iterations: 200 }" "qp: { gid_index: $index }"
+    nodes_up tagged.yaml short.yaml
+    eventually 30 in_vlan devices 1 10; eventually 30 in_vlan peers 2 20
+    run_scenario 1 tagged r.json
+    verdict r.json fail
+    first r.json RDT-0112 likely
+    fails_at r.json modify_qp ibv_modify_qp
+    says r.json "node1 is in VLAN 10 .veth0.10., node2 in VLAN 20 .veth1.20."
+    holds r.json ".measurements[0] | .initiator.netdev == \"veth0.10\" and .initiator.vlan == 10 and .responder.vlan == 20 and .completed == 0"
+    passes short || fail "$(<again.json)"
+    ip link del veth1.20; vlan 1 10
+    eventually 30 in_vlan peers 2 10
+    again tagged
+    holds again.json ".measurements[0] | .initiator.vlan == 10 and .responder.vlan == 10"
+    # As many as were sent, and none of it without a tag.
+    (($(</sys/class/net/veth0.10/statistics/tx_packets) >= 200)) || fail "not through the VLAN"
+    ip link del veth0.10; ip link del veth1.10
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "C14 a bond that loses and gets back its link, alone and under traffic, and is taken apart and built anew: told, and used again each time" {
+  run guest "$MATRIX"'
+    modprobe bonding max_bonds=0
+    bond() {
+      ip link add bond0 mtu 9000 type bond mode active-backup miimon 50
+      ip link set veth2 down; ip addr flush dev veth2
+      ip link set veth2 master bond0
+      ip link set bond0 up; ip addr add 10.99.0.3/24 dev bond0
+      rdma link add rxe9 type rxe netdev bond0
+    }
+    has_ports() { http 2 /v1/status | jq -e ".ports.active == $1" >/dev/null; }
+    rdma link del rxe2
+    NODE_DEVICE[2]=rxe9
+    bond
+    nodes_up short.yaml long.yaml
+    for state in idle busy; do
+      passes || fail "$(<again.json)"
+      if [[ $state == busy ]]; then run_begin 1 long r.json; run_measuring 1; fi
+      ip link set veth2 nomaster
+      if [[ $state == busy ]]; then wait "$RUN_PID" || :; else eventually 30 has_ports 0; run_scenario 1 short r.json; fi
+      verdict r.json fail
+      first r.json RDT-0132 likely
+      ip link set veth2 down; ip link set veth2 master bond0
+      eventually 30 has_ports 1
+      again
+    done
+    # As when the network is configured anew: the device goes with the bond.
+    run_begin 1 long r.json
+    run_measuring 1
+    ip link del bond0
+    wait "$RUN_PID" || :
+    holds r.json ".verdict == \"error\" or .verdict == \"fail\""
+    # What is seen of it first is a matter of moments.
+    holds r.json ".measurements[0].findings[0] | (.code | IN(\"RDT-0106\", \"RDT-0132\", \"RDT-0133\")) and .confidence != \"possible\""
+    eventually 30 has_ports 0
+    bond
+    eventually 30 has_ports 1
+    again
+    node_alive 1 && node_alive 2 || fail "a daemon ended"
+    rdma link del rxe9; ip link del bond0
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
 @test "C66 a clock that is set by a day, forward and back, in mid-run: pass, the length is that of the run, and the schedule goes on" {
   run guest "$MATRIX"'
     scenario often "$PINGPONG" "{ warmup: 0s, iterations: 20 }" "schedule: { every: 10s }"

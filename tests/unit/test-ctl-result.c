@@ -226,6 +226,12 @@ static void an_expectation_that_was_missed_says_by_how_much(void **state)
 	struct measurement *measurement = add_measurement(run, PATTERN_PINGPONG);
 	struct expectation_result *result;
 
+	/* One GID of its port, of VLAN 10 here. */
+	measurement->initiator.port.gids[0].vlan = 10;
+	measurement->initiator.port.gids[0].type = GID_TYPE_ROCE_V2;
+	measurement->initiator.port.gid_count = 1;
+	measurement->responder.port = measurement->initiator.port;
+
 	static const struct measured few[] = { { OPERATION_WRITE, 8, 500, 2000 },
 					       { OPERATION_READ, 8, 500, 3000 } };
 
@@ -245,7 +251,7 @@ static void an_expectation_that_was_missed_says_by_how_much(void **state)
 	assert_rendered(
 		run, false,
 		"FAIL  bw   node1/rxe0 -> node2/rxe1   10.0 s\n"
-		"  ping-pong, RC exchange, MTU 4096, RoCE 10.99.0.1 -> 10.99.0.2\n"
+		"  ping-pong, RC exchange, MTU 4096, RoCE v2 10.99.0.1 -> 10.99.0.2, VLAN 10\n"
 		"  operation  size  count      rate  bandwidth   p50  p99  p99.9     max\n"
 		"  write      8 B     500   50 op/s   3.2 kb/s  2 us    -      -  4.2 ms\n"
 		"  read       8 B     500   50 op/s   3.2 kb/s  3 us    -      -  4.2 ms\n"

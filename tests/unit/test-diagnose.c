@@ -375,10 +375,38 @@ static void a_good_measurement_has_no_finding(void **state)
 	free(m);
 }
 
+static void expect_vlans(uint64_t from, uint64_t to, const char *sentence)
+{
+	struct measurement *m = new_measurement();
+
+	m->initiator.port.gids[0] =
+		(struct gid_entry){ .index = 1, .netdev = "eth0", .vlan = from };
+	m->responder.port.gids[0] = (struct gid_entry){ .index = 1, .netdev = "eth1", .vlan = to };
+	m->initiator.port.gid_count = m->responder.port.gid_count = 1;
+	set_failure(&m->first_error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
+		    ERROR_KIND_ERRNO, ETIMEDOUT);
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.items[0].code, FINDING_PATH_UNRESOLVED);
+	assert_string_equal(m->findings.items[0].text, sentence);
+	free(m);
+}
+
+static void C13_a_neighbour_that_is_silent_is_told_with_the_vlans(void **state)
+{
+#define SILENT "b got no answer for the address of the other end of a/rxe0 to b/rxe1"
+	expect_vlans(0, 0, SILENT);
+	expect_vlans(10, 10, SILENT ", which both have in VLAN 10 (eth0, eth1)");
+	expect_vlans(10, 20, SILENT ": a is in VLAN 10 (eth0), b in VLAN 20 (eth1)");
+	expect_vlans(10, 0, SILENT ": a is in VLAN 10 (eth0), b in no VLAN (eth1)");
+	expect_vlans(0, 4094, SILENT ": a is in no VLAN (eth0), b in VLAN 4094 (eth1)");
+#undef SILENT
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_of_error_has_its_finding),
+		cmocka_unit_test(C13_a_neighbour_that_is_silent_is_told_with_the_vlans),
 		cmocka_unit_test(an_event_of_a_queue_pair_tells_what_was_refused),
 		cmocka_unit_test(text_never_decides),
 		cmocka_unit_test(an_invalid_hello_is_not_another_version),

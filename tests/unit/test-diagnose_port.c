@@ -365,6 +365,11 @@ static void a_removed_device_explains_silence_and_what_its_driver_flushes(void *
 	tell(&scene.m->initiator, PORT_EVENT_DEVICE_FATAL, 3 * S);
 	expect_first(&scene, VERDICT_FAIL, FINDING_DEVICE_ABSENT, CONFIDENCE_CERTAIN);
 	scene_done(&scene);
+	/* Soft-RoCE cannot send any more when its network device goes first. */
+	scene = scene_new("rdma_rxe", LOC_QP_OP);
+	tell(&scene.m->initiator, PORT_EVENT_DEVICE_REMOVED, 3 * S);
+	expect_first(&scene, VERDICT_FAIL, FINDING_DEVICE_ABSENT, CONFIDENCE_CERTAIN);
+	scene_done(&scene);
 	/* Its own completions cannot be silence of the other end. */
 	scene = scene_new("", REM_ACCESS);
 	tell(&scene.m->initiator, PORT_EVENT_DEVICE_REMOVED, 3 * S);

@@ -46,6 +46,8 @@ static void a_local_operation_error_is_a_port_that_is_down_on_soft_roce_only(voi
 {
 	assert_true(driver_may_mean("rdma_rxe", LOC_QP_OP, DRIVER_PORT_DOWN));
 	assert_true(driver_may_mean("rdma_rxe", LOC_QP_OP, DRIVER_NO_WAY));
+	assert_true(driver_may_mean("rdma_rxe", LOC_QP_OP, DRIVER_DEVICE_GONE));
+	assert_false(driver_may_mean("mlx5_core", LOC_QP_OP, DRIVER_DEVICE_GONE));
 	assert_false(driver_may_mean("rdma_rxe", LOC_QP_OP, DRIVER_SILENCE));
 	assert_false(driver_may_mean("mlx5_core", LOC_QP_OP, DRIVER_PORT_DOWN));
 	assert_false(driver_may_mean("", LOC_QP_OP, DRIVER_PORT_DOWN));
