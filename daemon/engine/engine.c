@@ -8,6 +8,7 @@
 #include "engine/devices.h"
 #include "engine/discovery.h"
 #include "engine/job.h"
+#include "util/clock.h"
 #include "util/memory.h"
 #include "util/text.h"
 
@@ -95,6 +96,17 @@ static struct context *find_context(void *arg, const struct endpoint *endpoint, 
 	struct engine *engine = arg;
 
 	return devices_context(engine->devices, endpoint, err);
+}
+
+static bool is_sick(void *arg, const char *device, struct error *err)
+{
+	struct hang hang;
+
+	if (!engine_is_sick(arg, device, &hang)) {
+		return false;
+	}
+	hang_refuse(&hang, clock_mono_ns(), err);
+	return true;
 }
 
 static void on_health(void *arg, const struct hang *hang, bool is_sick)
@@ -263,6 +275,7 @@ int engine_new(struct engine **ret_engine, const struct engine_options *options,
 	engine->pool.event = options->event;
 	engine->pool.sys_root = options->sys_root;
 	engine->pool.find_context = find_context;
+	engine->pool.is_sick = is_sick;
 	engine->pool.arg = engine;
 	engine->devices = devices_new(&devices_options);
 	if (ret == 0) {

@@ -125,3 +125,8 @@ void job_stop(struct job *job);
  * again is harmless.
  */
 void job_release(struct job *job);
+/*
+ * A release that takes its time: calls `stuck` if the device is sick, which it may have been long
+ * before. True: `stuck` was called, now or earlier.
+ */
+bool job_release_is_stuck(struct job *job);

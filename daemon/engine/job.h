@@ -32,6 +32,8 @@ struct job_pool {
 	 */
 	struct context *(*find_context)(void *arg, const struct endpoint *endpoint,
 					struct error *err);
+	/* A call to that device hangs: err says so. */
+	bool (*is_sick)(void *arg, const char *device, struct error *err);
 	void *arg;
 };
 /* In engine.c. */
@@ -121,6 +123,8 @@ void job_device_lost(struct job *job, const struct context *context, const struc
  * The device is sick: what is being set up fails at once, with its task still out; traffic goes on.
  */
 void job_device_sick(struct job *job, const struct context *context, const struct error *err);
+/* Whether it is, asked while the job is released: it may have been sick long before. Calls up. */
+void job_device_look(struct job *job);
 /*
  * An asynchronous event of the device: noted for the totals if it concerns this job, from connected
  * to counted.

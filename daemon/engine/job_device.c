@@ -75,6 +75,15 @@ static void tell_stuck(struct job *job, const struct error *err)
 	job->events.stuck(job->arg, job, &failure, &job->steps);
 }
 
+void job_device_look(struct job *job)
+{
+	struct error err = ERROR_INIT;
+
+	if (job->device && job->pool->is_sick(job->pool->arg, context_name(job->context), &err)) {
+		tell_stuck(job, &err);
+	}
+}
+
 void job_device_sick(struct job *job, const struct context *context, const struct error *err)
 {
 	if (job->context != context) {

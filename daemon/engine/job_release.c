@@ -98,3 +98,11 @@ void job_release(struct job *job)
 		job_release_advance(job);
 	}
 }
+
+bool job_release_is_stuck(struct job *job)
+{
+	if (job->is_releasing) {
+		job_device_look(job);
+	}
+	return job->has_told_stuck;
+}

@@ -14,6 +14,8 @@
 #include "util/text.h"
 
 #define IDLE_TIMEOUT_NS (60ull * 1000000000)
+/* A release that takes longer is looked at: the coordinator gives up on it in seven times that. */
+#define RELEASE_LOOK_NS (2ull * 1000000000)
 
 json_t *errand_answer(const char *kind, const struct assignment *assignment)
 {
@@ -50,10 +52,22 @@ static void answer(struct errand *errand, json_t *message)
 	}
 }
 
+static void look_later(struct errand *errand)
+{
+	sd_event_source_set_time(errand->deadline, (clock_mono_ns() + RELEASE_LOOK_NS) / 1000);
+	sd_event_source_set_enabled(errand->deadline, SD_EVENT_ONESHOT);
+}
+
 static int on_deadline(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct errand *errand = arg;
 
+	if (errand->state == ERRAND_RELEASING) {
+		if (!job_release_is_stuck(errand->job)) {
+			look_later(errand);
+		}
+		return 0;
+	}
 	log_warning("run %s: job of coordinator \"%s\" got no further message in time; released",
 		    errand->assignment.run_id, errand->assignment.coordinator);
 	errand->state = ERRAND_RELEASING;
@@ -322,7 +336,7 @@ void errand_release(struct errand *errand, bool wants_released)
 	errand->wants_released = errand->wants_released || wants_released;
 	if (errand->state != ERRAND_RELEASING) {
 		errand->state = ERRAND_RELEASING;
-		sd_event_source_set_enabled(errand->deadline, SD_EVENT_OFF);
+		look_later(errand);
 		job_release(errand->job);
 	}
 }

@@ -137,6 +137,8 @@ report() {  # test, better, limit, unit
   printf '%s: rdmatestd %s, perftest %s %s (medians of %d runs)\n' "$name" "$(median "$WORK/$name.A")" "$(median "$WORK/$name.B")" "$4" $((2 * PAIRS))
   of_pairs "$WORK/$name.A" >"$WORK/$name.A.pairs"
   of_pairs "$WORK/$name.B" >"$WORK/$name.B.pairs"
+  # To be seen: whether they scatter, drift or fall into two heaps.
+  printf 'ratios in their order:%s\n' "$(paste -d ' ' "$WORK/$name.A.pairs" "$WORK/$name.B.pairs" | awk '{ printf " %.3f", $1 / $2 }')"
   paste -d ' ' "$WORK/$name.A.pairs" "$WORK/$name.B.pairs" | "$PROGRAMS/tests/bench/bench-ratio" "$name" "$2" "$3" || rc=1
   ours=$(median "$WORK/$name.A.packets") theirs=$(median "$WORK/$name.B.packets")
   awk -v name="$name" -v ours="$ours" -v theirs="$theirs" -v n="$ITERATIONS" 'BEGIN {

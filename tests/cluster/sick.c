@@ -26,6 +26,10 @@ static const char scenarios[] =
 	"  - name: short\n"
 	"    workload: { pattern: pingpong, ops: [{ op: write, size: 8B }] }\n"
 	"    run: { warmup: 0s, iterations: 50 }\n"
+	"    expect: [errors == 0]\n"
+	"  - name: steady\n"
+	"    workload: { pattern: pingpong, ops: [{ op: write, size: 8B }] }\n"
+	"    run: { warmup: 0s, duration: 30s }\n"
 	"    expect: [errors == 0]\n";
 
 static void add_spare(struct cluster *cluster, size_t index)
@@ -167,6 +171,34 @@ static void destroy_qp_that_hangs_takes_its_device_out_of_use_and_no_other(void 
 	cluster_free(cluster);
 }
 
+/* A scan hangs while its traffic goes on, and then its own release: the device is sick already, and
+ * nothing tells that again. */
+static void a_release_that_hangs_on_a_device_that_was_sick_before_is_told_as_such(void **state)
+{
+	struct cluster *cluster = new_pair();
+	struct fabric_link link = { .latency_ns = 500000 };
+	const struct measurement *m;
+	char id[32];
+
+	fabric_set_link(world_fabric(cluster_world(cluster)), NULL, NULL, &link);
+	cluster_start_all(cluster);
+	text_copy(id, sizeof(id), cluster_run(cluster, 1, "steady"));
+	cluster_wait_phase(cluster, 1, id, "measuring");
+	hang(cluster, FABRIC_QUERY_PORT, MINUTE_NS, 1);
+	world_run(cluster_world(cluster), 15 * SECOND_NS);
+	assert_sick(cluster, "fake0", "ibv_query_port");
+	hang(cluster, FABRIC_DESTROY_QP, MINUTE_NS, 1);
+	m = cluster_wait_run(cluster, 1, id)->measurements[0];
+	assert_int_equal(m->verdict, VERDICT_ERROR);
+	assert_int_equal(m->findings.items[0].code, FINDING_DEVICE_SICK);
+	assert_string_equal(m->first_error.node, "node01");
+	assert_int_equal(m->initiator.totals.end, END_DURATION);
+	assert_true(m->ended_real_ns - m->started_real_ns < (int64_t)(35 * SECOND_NS));
+	assert_true(world_run_until(cluster_world(cluster), is_well, cluster, 2 * MINUTE_NS));
+	assert_int_equal(run_both(cluster, 0)->verdict, VERDICT_PASS);
+	cluster_free(cluster);
+}
+
 static void a_setup_call_that_hangs_fails_its_run_as_soon_as_the_device_is_sick(void **state)
 {
 	static const struct {
@@ -293,6 +325,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(destroy_qp_that_hangs_takes_its_device_out_of_use_and_no_other),
+		cmocka_unit_test(
+			a_release_that_hangs_on_a_device_that_was_sick_before_is_told_as_such),
 		cmocka_unit_test(
 			a_setup_call_that_hangs_fails_its_run_as_soon_as_the_device_is_sick),
 		cmocka_unit_test(

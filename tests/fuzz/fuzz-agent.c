@@ -165,6 +165,11 @@ void job_release(struct job *job)
 	job->is_releasing = true;
 }
 
+bool job_release_is_stuck(struct job *job)
+{
+	return false;
+}
+
 static void fail(struct job *job)
 {
 	struct failure failure = FAILURE_INIT;
