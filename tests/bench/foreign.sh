@@ -8,7 +8,7 @@
 #   the median of the ratios B/A and its 90 % bootstrap interval (ratio.c): the lower bound must be at least 0.99
 #
 # usage: tests/bench/foreign.sh [PAIRS]      environment: BUILD (build)
-# Exit status 0: kept; 1: not; 2: cannot be measured. 25 pairs take 12 minutes, which nothing else should share.
+# Exit status 0: kept; 1: not; 2: cannot be measured. 25 pairs take 17 minutes, which nothing else should share.
 # shellcheck source-path=SCRIPTDIR
 set -euo pipefail
 export LC_ALL=C.UTF-8
