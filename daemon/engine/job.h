@@ -123,7 +123,7 @@ void job_device_lost(struct job *job, const struct context *context, const struc
  * The device is sick: what is being set up fails at once, with its task still out; traffic goes on.
  */
 void job_device_sick(struct job *job, const struct context *context, const struct error *err);
-/* Whether it is, asked while the job is released: it may have been sick long before. Calls up. */
+/* Asks, while the job is released, whether it is: it may have been sick long before. Calls up. */
 void job_device_look(struct job *job);
 /*
  * An asynchronous event of the device: noted for the totals if it concerns this job, from connected
