@@ -10,6 +10,7 @@
 #include "util/memory.h"
 #include "util/text.h"
 #include "verbs/call.h"
+#include "verbs/device_list.h"
 
 #define NODE_DIRECTORY "/dev/infiniband/"
 
@@ -98,12 +99,9 @@ int device_open(struct device **ret_device, const char *name, struct error *err)
 	int count = 0;
 	int ret;
 
-	(void)call_begin("ibv_get_device_list");
-	list = ibv_get_device_list(&count);
-	if (!list) {
-		return error_set_call(err, errno, ERROR_DEVICE, STAGE_DISCOVER,
-				      "ibv_get_device_list",
-				      "the RDMA devices of this host cannot be listed");
+	ret = device_list_get(&list, &count, err);
+	if (ret < 0) {
+		return ret;
 	}
 	for (int i = 0; i < count && !found; i++) {
 		found = strcmp(ibv_get_device_name(list[i]), name) == 0 ? list[i] : NULL;
@@ -199,12 +197,13 @@ enum device_event device_next_event(struct device *device, struct device_notice 
 
 int device_is_listed(const char *name)
 {
-	int count = 0;
-	struct ibv_device **list = ibv_get_device_list(&count);
+	struct ibv_device **list;
 	bool is_listed = false;
+	int count = 0;
+	int ret = device_list_get(&list, &count, NULL);
 
-	if (!list) {
-		return errno ? -errno : -EIO;
+	if (ret < 0) {
+		return ret == -ENODEV ? 0 : ret;
 	}
 	for (int i = 0; i < count && !is_listed; i++) {
 		is_listed = strcmp(ibv_get_device_name(list[i]), name) == 0;

@@ -13,15 +13,14 @@
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/random.h"
-#include "util/spare.h"
 #include "util/text.h"
 #include "verbs/call.h"
 #include "verbs/device.h"
+#include "verbs/device_list.h"
 #include "verbs/port.h"
 
 #define FRESH_EVERY_NS 60000000000ull
 #define MAX_DEVICES 64
-#define SCAN_DESCRIPTORS 8 /* that listing and asking one device may need at once */
 
 /* One device as it was when last opened. */
 struct known_device {
@@ -228,25 +227,14 @@ static void tell_unlisted(const struct scan *scan, const struct daemon_settings 
 static int list_devices(struct scan *scan, const struct daemon_settings *settings,
 			struct error *err)
 {
-	uint64_t started_mono_ns;
 	struct ibv_device **list;
 	size_t kept = 0;
 	int count = 0;
-	/* Without descriptors libibverbs and sysfs would show fewer devices than there are. */
-	int ret = spare_check(SCAN_DESCRIPTORS, "the RDMA devices of this host cannot be listed",
-			      err);
+	int ret = device_list_get(&list, &count, err);
 
 	if (ret < 0) {
 		return ret;
 	}
-	started_mono_ns = call_begin("ibv_get_device_list");
-	list = ibv_get_device_list(&count);
-	if (!list) {
-		return error_set_call(err, errno, ERROR_DEVICE, STAGE_DISCOVER,
-				      "ibv_get_device_list",
-				      "the RDMA devices of this host cannot be listed");
-	}
-	call_end(NULL, NULL, started_mono_ns, 0);
 	for (size_t i = 0; i < scan->count; i++) {
 		scan->devices[i].is_listed = false;
 	}

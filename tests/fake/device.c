@@ -160,6 +160,13 @@ void fabric_lose_device(struct fabric *fabric, const char *name)
 	remove_device(fabric, name, false);
 }
 
+void fabric_set_listing(struct fabric *fabric, int error)
+{
+	nic_lock(fabric);
+	fabric->listing_error = error;
+	nic_unlock(fabric);
+}
+
 void fabric_set_port(struct fabric *fabric, const char *name, bool is_up)
 {
 	nic_lock(fabric);

@@ -149,6 +149,8 @@ void fabric_add_device(struct fabric *fabric, const struct fabric_device_config 
 void fabric_remove_device(struct fabric *fabric, const char *name);
 /* The same without any event. */
 void fabric_lose_device(struct fabric *fabric, const char *name);
+/* From now on no device can be listed: `error` (errno) says why; 0 ends that. */
+void fabric_set_listing(struct fabric *fabric, int error);
 /* Raises PORT_ERR or PORT_ACTIVE on a change. */
 void fabric_set_port(struct fabric *fabric, const char *name, bool is_up);
 /* Raises a port event of any port number, of a port that is not simulated, too: nothing else

@@ -113,6 +113,7 @@ struct fabric {
 
 	struct fabric_device *devices[NIC_DEVICES_MAX];
 	unsigned device_count;
+	int listing_error;
 	struct link_rule *rules;
 	unsigned rule_count;
 	struct link_state **links; /* [from * NIC_DEVICES_MAX + to], made when first used */

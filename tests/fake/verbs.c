@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The fake libibverbs: device list, open, close, queries. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,17 +31,32 @@ static bool is_shown(const struct fabric_device *device)
 struct ibv_device **ibv_get_device_list(int *num_devices)
 {
 	struct fabric *fabric = fabric_current();
-	struct ibv_device **list = nic_alloc(NIC_DEVICES_MAX + 1, sizeof(*list));
+	struct ibv_device **list;
 	int count = 0;
+	int error = 0;
+	/* As libibverbs does without a descriptor for what it reads. */
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
+	if (fd < 0) {
+		errno = ENOSYS;
+		return NULL;
+	}
+	close(fd);
+	list = nic_alloc(NIC_DEVICES_MAX + 1, sizeof(*list));
 	if (fabric != NULL) {
 		nic_lock(fabric);
+		error = fabric->listing_error;
 		for (unsigned i = 0; i < fabric->device_count; i++) {
 			if (is_shown(fabric->devices[i])) {
 				list[count++] = &fabric->devices[i]->ib;
 			}
 		}
 		nic_unlock(fabric);
+	}
+	if (error != 0) {
+		free(list);
+		errno = error;
+		return NULL;
 	}
 	if (num_devices != NULL) {
 		*num_devices = count;

@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "fake/fabric.h"
 #include "verbs/device.h"
@@ -197,6 +199,54 @@ static void an_event_about_a_queue_pair_does_not_hold_up_its_end(void **state)
 	device_close(device);
 }
 
+static void without_descriptors_no_device_is_told_to_be_gone(void **state)
+{
+	struct error err = ERROR_INIT;
+	struct device *device = NULL;
+	struct device *second = NULL;
+	struct port_after port;
+	struct rlimit old;
+	struct rlimit few;
+
+	assert_int_equal(device_open(&device, "left", &err), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	/* None at all, and one, but none for what comes after. */
+	for (rlim_t more = 0; more < 2; more++) {
+		int next = dup(device->context->async_fd);
+
+		close(next);
+		few = (struct rlimit){ .rlim_cur = (rlim_t)next + more, .rlim_max = old.rlim_max };
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+		err = ERROR_INIT;
+		assert_int_equal(device_open(&second, "left", &err), -EMFILE);
+		assert_int_equal(err.number, EMFILE);
+		assert_int_equal(err.class, ERROR_RESOURCE);
+		assert_non_null(strstr(err.text, "LimitNOFILE="));
+		assert_int_equal(device_is_listed("left"), -EMFILE);
+		port_look(device, 1, 1, &port);
+		assert_true(port.is_known && port.is_present);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	}
+	assert_null(second);
+	device_close(device);
+	(void)state;
+}
+
+static void a_kernel_without_ib_uverbs_has_no_device(void **state)
+{
+	struct error err = ERROR_INIT;
+	struct device *device = NULL;
+
+	fabric_set_listing(*state, ENOSYS);
+	assert_int_equal(device_open(&device, "left", &err), -ENODEV);
+	assert_non_null(strstr(err.text, "modprobe ib_uverbs"));
+	assert_string_equal(err.call, "device");
+	assert_int_equal(device_is_listed("left"), 0);
+	fabric_set_listing(*state, 0);
+	assert_int_equal(device_is_listed("left"), 1);
+	assert_null(device);
+}
+
 static void closing_nothing_is_fine(void **state)
 {
 	device_close(NULL);
@@ -215,6 +265,8 @@ int main(void)
 		TEST(a_device_is_listed_until_it_is_removed),
 		TEST(a_port_is_looked_at_as_it_is_now),
 		TEST(an_event_about_a_queue_pair_does_not_hold_up_its_end),
+		TEST(without_descriptors_no_device_is_told_to_be_gone),
+		TEST(a_kernel_without_ib_uverbs_has_no_device),
 		TEST(closing_nothing_is_fine),
 	};
 
