@@ -25,6 +25,7 @@
 #include "util/log.h"
 #include "util/memory.h"
 #include "util/text.h"
+#include "util/thread.h"
 
 #define EXIT_CONFIG 78
 #define DEFAULT_CONFIG "/etc/rdmatestd/rdmatestd.yaml"
@@ -295,6 +296,7 @@ static int serve(struct config *config)
 	struct error err = ERROR_INIT;
 	int r;
 
+	thread_give_way();
 	host_name(name, sizeof(name));
 	log_set_level((enum log_level)config->daemon.log_level);
 	r = sd_event_new(&program.event);

@@ -181,7 +181,8 @@ int worker_new(struct worker **ret_worker, const char *name, const struct placem
 	struct thread_options options = { .name = name,
 					  .cpu = -1,
 					  .cpus = placement ? placement->cpus : NULL,
-					  .cpu_count = placement ? placement->count : 0 };
+					  .cpu_count = placement ? placement->count : 0,
+					  .is_measuring = true };
 	int ret;
 
 	worker->reports = reports;

@@ -30,6 +30,7 @@ enum { LIFE_RUNNING, LIFE_ENDED, LIFE_DETACHED };
 struct thread {
 	pthread_t id;
 	char name[NAME_SIZE];
+	bool is_measuring;
 	thread_step_fn step;
 	void *arg;
 	_Atomic uint32_t wake; /* a futex: who sleeps, whether to */
@@ -40,6 +41,18 @@ struct thread {
 };
 
 static _Thread_local struct thread *self;
+static bool gives_way; /* written once, before there are threads */
+
+/* Of the calling thread; sched_param: 0 is all that these policies know. */
+static bool set_policy(int policy)
+{
+	return sched_setscheduler(0, policy, &(struct sched_param){ 0 }) == 0;
+}
+
+void thread_give_way(void)
+{
+	gives_way = sched_getscheduler(0) == SCHED_OTHER && set_policy(SCHED_BATCH);
+}
 
 /* Until woken, the value differs, or the deadline: the caller looks again. */
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t deadline_mono_ns)
@@ -89,6 +102,9 @@ static void *thread_run(void *arg)
 
 	self = thread;
 	pthread_setname_np(pthread_self(), thread->name);
+	if (gives_way && thread->is_measuring) {
+		(void)set_policy(SCHED_OTHER);
+	}
 	while (!is_done) {
 		struct thread_next next = thread->step(thread->arg);
 
@@ -193,6 +209,7 @@ int thread_start(struct thread **ret_thread, const struct thread_options *option
 
 	thread->step = step;
 	thread->arg = arg;
+	thread->is_measuring = options->is_measuring;
 	text_copy(thread->name, sizeof(thread->name), options->name);
 	pthread_attr_init(&attributes);
 	if (options->cpus || options->cpu != -1) {

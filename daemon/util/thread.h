@@ -37,7 +37,16 @@ struct thread_options {
 	int cpu; /* pinned to this CPU, or -1 */
 	const int *cpus; /* or kept to these, those of them that this process may use; NULL: not */
 	unsigned cpu_count;
+	bool is_measuring; /* takes its turn as any program does, whatever thread_give_way said */
 };
+
+/*
+ * From now on the calling thread, and those that it starts, wait for their turn on a CPU instead of
+ * taking it from whoever runs there at the moment (SCHED_BATCH): one that measures, or the host's
+ * own work. Does nothing where the process was given another policy than SCHED_OTHER. To be called
+ * while there is no other thread.
+ */
+void thread_give_way(void);
 
 /*
  * Starts it with all signals blocked. *ret is freed by thread_join. `arg` is borrowed until the

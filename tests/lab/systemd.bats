@@ -147,6 +147,8 @@ SERVICE='
   run guest "$PARTNER"'
     run_scenario 1 smoke r.json
     verdict r.json pass
+    policy=$(chrt -p "$(systemctl show -P MainPID rdmatestd)")
+    [[ $policy == *SCHED_BATCH* ]] || fail "the service does not give way: $policy"
   '
   echo "$output"
   [ "$status" -eq 0 ]

@@ -34,6 +34,7 @@ struct work {
 	char name[16];
 	bool all_signals_blocked;
 	int cpu;
+	int policy;
 	long context_switches;
 };
 
@@ -51,6 +52,7 @@ static void note_surroundings(struct work *work)
 		}
 	}
 	work->cpu = sched_getcpu();
+	work->policy = sched_getscheduler(0);
 	getrusage(RUSAGE_THREAD, &usage);
 	work->context_switches = usage.ru_nvcsw;
 }
@@ -353,6 +355,37 @@ static void a_detached_thread_frees_itself(void **state)
 	}
 }
 
+static int policy_of(bool is_measuring)
+{
+	struct work work = { .done_after = 1 };
+	struct thread_options options = { .name = "policy",
+					  .cpu = -1,
+					  .is_measuring = is_measuring };
+	struct thread *thread = NULL;
+	struct error err = ERROR_INIT;
+
+	assert_int_equal(thread_start(&thread, &options, step, &work, &err), 0);
+	assert_int_equal(thread_join(&thread, in_ns(30 * SECOND)), 0);
+	return work.policy;
+}
+
+static void all_but_who_measures_give_way(void **state)
+{
+	const struct sched_param none = { 0 };
+
+	(void)state;
+	assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
+	assert_int_equal(policy_of(false), SCHED_OTHER);
+	thread_give_way();
+	assert_int_equal(sched_getscheduler(0), SCHED_BATCH);
+	assert_int_equal(policy_of(false), SCHED_BATCH);
+	assert_int_equal(policy_of(true), SCHED_OTHER);
+	/* Somebody chose this one for the whole process. */
+	thread_give_way();
+	assert_int_equal(policy_of(true), SCHED_BATCH);
+	assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,6 +403,7 @@ int main(void)
 		cmocka_unit_test(a_thread_kept_to_several_cpus_runs_on_those_that_we_may_use),
 		cmocka_unit_test(a_cpu_we_may_not_use_is_refused_with_a_sentence),
 		cmocka_unit_test(the_cpus_are_counted_even_beyond_the_buffer),
+		cmocka_unit_test(all_but_who_measures_give_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
