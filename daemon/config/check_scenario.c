@@ -91,18 +91,6 @@ static void check_selectors(struct report_target *target, const struct scenario 
 	}
 }
 
-static uint64_t largest_size(const struct operation *operation)
-{
-	uint64_t largest = 0;
-
-	for (size_t i = 0; i < operation->size_count; i++) {
-		uint64_t bytes = operation->sizes[i].size_bytes;
-
-		largest = bytes > largest ? bytes : largest;
-	}
-	return largest;
-}
-
 /*
  * The largest packet of RDMA is LARGEST_PACKET_BYTES: what is larger is placed in several. A send
  * or a read completes behind the last of them; a write that is answered is seen by its last byte in
@@ -119,7 +107,7 @@ static void check_pingpong_sizes(struct report_target *target, const struct scen
 	}
 	for (size_t i = 0; i < workload->op_count; i++) {
 		const struct operation *operation = &workload->ops[i];
-		uint64_t largest = largest_size(operation);
+		uint64_t largest = operation_largest_bytes(operation, 1);
 		char field[40];
 
 		if (operation->kind != OPERATION_WRITE || largest <= LARGEST_PACKET_BYTES) {
@@ -130,7 +118,7 @@ static void check_pingpong_sizes(struct report_target *target, const struct scen
 			sentence, sizeof(sentence),
 			"a write of %s takes more than one packet (4KiB at most), and its arrival is seen "
 			"by its last byte alone, which may come before the others; write 4KiB or less, or "
-			"take send",
+			"take write_with_imm or send",
 			units_write_size(largest, size));
 		report_problem(target, true, field, NULL, sentence);
 	}

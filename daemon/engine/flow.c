@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/flow.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -35,7 +36,7 @@ static int check_remote(const struct flow *flow, struct error *err)
 	bool is_one_sided = false;
 
 	for (size_t i = 0; i < flow->class_count; i++) {
-		is_one_sided |= flow->classes[i].kind != OPERATION_SEND;
+		is_one_sided |= operation_traits(flow->classes[i].kind) & OPERATION_IS_ONE_SIDED;
 	}
 	if (remote->qp_count != resources->qp_count) {
 		return error_set(err, -EPROTO, ERROR_PEER,
@@ -70,12 +71,6 @@ static int expand_classes(struct flow *flow, struct error *err)
 	for (size_t i = 0; i < flow->class_count; i++) {
 		const struct operation_class *class = &flow->classes[i];
 
-		if (class->kind >= OPERATION_SUPPORTED) {
-			return error_set(err, -EOPNOTSUPP, ERROR_INPUT,
-					 "workload.ops: %s is not measured by this version; use "
-					 "send, write or read",
-					 operation_names[class->kind]);
-		}
 		if (class->is_inline && class->size_bytes > max_inline_bytes) {
 			return error_set(err, -EINVAL, ERROR_INPUT,
 					 "workload.ops: inline %s of %llu bytes is above the %llu "
@@ -351,18 +346,28 @@ void flow_stop(struct flow *flow)
 void flow_request(const struct flow *flow, size_t qp_index, size_t class_index,
 		  struct ibv_send_wr *wr, struct ibv_sge *sge)
 {
-	static const enum ibv_wr_opcode opcodes[OPERATION_SUPPORTED] = {
+	static const enum ibv_wr_opcode opcodes[OPERATION_KINDS] = {
 		[OPERATION_SEND] = IBV_WR_SEND,
 		[OPERATION_WRITE] = IBV_WR_RDMA_WRITE,
 		[OPERATION_READ] = IBV_WR_RDMA_READ,
+		[OPERATION_SEND_WITH_IMM] = IBV_WR_SEND_WITH_IMM,
+		[OPERATION_WRITE_WITH_IMM] = IBV_WR_RDMA_WRITE_WITH_IMM,
+		[OPERATION_ATOMIC_CMP_AND_SWP] = IBV_WR_ATOMIC_CMP_AND_SWP,
+		[OPERATION_ATOMIC_FETCH_AND_ADD] = IBV_WR_ATOMIC_FETCH_AND_ADD,
 	};
 	const struct operation_class *class = &flow->classes[class_index];
 	const struct buffer_layout *layout = &flow->resources->layout;
 	uint64_t offset_bytes = qp_index * layout->stride_bytes;
+	unsigned traits = operation_traits(class->kind);
+	bool is_fetched = traits & OPERATION_FETCHES;
 	bool is_read = class->kind == OPERATION_READ;
 	/* First half: what this end sends, and the other end reads; second half: what comes in. */
-	uint64_t local_bytes = offset_bytes + (is_read ? layout->half_bytes : 0);
+	uint64_t local_bytes = offset_bytes + (is_fetched ? layout->half_bytes : 0);
 	uint64_t remote_bytes = offset_bytes + (is_read ? 0 : layout->half_bytes);
+
+	if (traits & OPERATION_IS_ATOMIC) {
+		remote_bytes = offset_bytes + layout->atomic_offset_bytes;
+	}
 
 	*sge = (struct ibv_sge){ .addr = (uintptr_t)flow->resources->buffer + local_bytes,
 				 .length = (uint32_t) class->size_bytes,
@@ -371,8 +376,16 @@ void flow_request(const struct flow *flow, size_t qp_index, size_t class_index,
 				    .send_flags = class->is_inline ? IBV_SEND_INLINE : 0,
 				    .sg_list = sge,
 				    .num_sge = class->size_bytes > 0 ? 1 : 0 };
-	if (class->kind != OPERATION_SEND) {
+	if (traits & OPERATION_IS_ATOMIC) {
+		/* Comparing with 0 and swapping with 0 succeeds each time as long as nothing else
+		 * writes there. */
+		wr->wr.atomic.remote_addr = flow->remote->buffer_address + remote_bytes;
+		wr->wr.atomic.rkey = (uint32_t)flow->remote->rkey;
+		wr->wr.atomic.compare_add = class->kind == OPERATION_ATOMIC_FETCH_AND_ADD ? 1 : 0;
+	} else if (traits & OPERATION_IS_ONE_SIDED) {
 		wr->wr.rdma.remote_addr = flow->remote->buffer_address + remote_bytes;
 		wr->wr.rdma.rkey = (uint32_t)flow->remote->rkey;
 	}
+	/* The queue pair's index: told apart in a capture. */
+	wr->imm_data = htobe32((uint32_t)qp_index);
 }

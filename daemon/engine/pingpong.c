@@ -35,9 +35,11 @@ static int check(const struct flow *flow, struct error *err)
 					 "workload.ops: a pingpong write is seen by its last byte: "
 					 "size must be at least 1B");
 		}
-		if (class->kind == OPERATION_SEND && flow->resources->recv_depth == 0) {
+		if ((operation_traits(class->kind) & OPERATION_TAKES_RECEIVE) &&
+		    flow->resources->recv_depth == 0) {
 			return error_set(err, -EINVAL, ERROR_BUG,
-					 "no receives were posted although sends will come");
+					 "no receives were posted although %s will take them",
+					 operation_names[class->kind]);
 		}
 	}
 	return 0;
@@ -54,7 +56,9 @@ static void fill_class(struct pingpong *pingpong, size_t class_index)
 	class->wr.wr_id = class_index;
 	class->wr.send_flags |= IBV_SEND_SIGNALED;
 	class->kind = flow->classes[class_index].kind;
-	class->half_shift = class->kind == OPERATION_READ ? 0 : 1;
+	class->is_fetched = operation_traits(class->kind) & OPERATION_FETCHES;
+	class->takes_receive = operation_traits(class->kind) & OPERATION_TAKES_RECEIVE;
+	class->half_shift = class->is_fetched ? 0 : 1;
 	if (class->kind == OPERATION_WRITE) {
 		class->mark = buffer + size_bytes - 1;
 		class->seen = buffer + flow->resources->layout.half_bytes + size_bytes - 1;
@@ -98,7 +102,7 @@ static int pingpong_prepare(struct flow *flow, struct error *err)
 	flow->burst = flow->is_answering ? rally_answer : rally_initiate;
 	if (flow->is_answering) {
 		/* Here, and not at the start: the other end may begin first. */
-		rally_skip_reads(pingpong);
+		rally_skip_fetches(pingpong);
 		rally_forget(*pingpong->card, pingpong->iteration);
 		pingpong->wants_arrival = true;
 	}

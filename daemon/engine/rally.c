@@ -34,10 +34,10 @@ static inline void step_deck(struct pingpong *pingpong)
 	pingpong->card = deck_after(pingpong, pingpong->card);
 }
 
-/* Reads leave no trace at the end that answers. */
-void rally_skip_reads(struct pingpong *pingpong)
+/* What is fetched leaves no trace at the end that answers. */
+void rally_skip_fetches(struct pingpong *pingpong)
 {
-	while ((*pingpong->card)->kind == OPERATION_READ) {
+	while ((*pingpong->card)->is_fetched) {
 		step_deck(pingpong);
 	}
 }
@@ -100,7 +100,7 @@ static inline bool look_for_arrival(struct pingpong *pingpong)
 {
 	const struct pingpong_class *class = *pingpong->card;
 
-	if (class->kind != OPERATION_WRITE) {
+	if (class->takes_receive) {
 		return look_for_receive(pingpong);
 	}
 	/* What follows must not be read before it. */
@@ -130,9 +130,8 @@ static inline bool wait_for_all(struct pingpong *pingpong, int *looks)
 			return true;
 		}
 		flow->empty_polls++;
-		*looks -= pingpong->wants_completion || (*pingpong->card)->kind == OPERATION_SEND
-				  ? LOOK_COST
-				  : 1;
+		*looks -= pingpong->wants_completion || (*pingpong->card)->takes_receive ? LOOK_COST
+											 : 1;
 		if (*looks <= 0) {
 			return false;
 		}
@@ -201,7 +200,7 @@ static inline bool begin_iteration(struct pingpong *pingpong, uint64_t now_ticks
 	struct pingpong_class *class = *pingpong->card;
 
 	pingpong->is_under_way = true;
-	pingpong->wants_arrival = class->kind != OPERATION_READ;
+	pingpong->wants_arrival = !class->is_fetched;
 	rally_forget(class, pingpong->iteration);
 	pingpong->stamp = now_ticks;
 	return post(pingpong, class, pingpong->iteration);
@@ -264,7 +263,7 @@ bool rally_answer(struct flow *flow)
 		answered = *pingpong->card;
 		iteration = pingpong->iteration;
 		step_deck(pingpong);
-		rally_skip_reads(pingpong);
+		rally_skip_fetches(pingpong);
 		rally_forget(*pingpong->card, pingpong->iteration);
 		pingpong->wants_arrival = true;
 		now_ticks = clock_ticks();

@@ -17,6 +17,9 @@ struct pingpong_class {
 	struct ibv_send_wr wr;
 	struct ibv_sge sge;
 	int kind;
+	bool is_fetched; /* its own answer */
+	bool takes_receive; /* seen by a receive; what neither fetches nor takes one is a write,
+			       seen in memory */
 	unsigned half_shift; /* 1: a sample is half of what was measured */
 	volatile uint8_t *mark; /* write: last byte of what goes out */
 	volatile uint8_t *seen; /* write: last byte of what comes in */
@@ -52,5 +55,5 @@ bool rally_answer(struct flow *flow);
 /* What will be waited for must not be there already: another size may have left any byte in its
  * place. */
 void rally_forget(const struct pingpong_class *class, uint64_t iteration);
-/* Reads leave no trace at the end that answers. */
-void rally_skip_reads(struct pingpong *pingpong);
+/* What is fetched leaves no trace at the end that answers. */
+void rally_skip_fetches(struct pingpong *pingpong);

@@ -19,7 +19,8 @@ struct traffic {
 	struct flow flow; /* not used when passive */
 };
 
-/* Only sends, and in a pingpong writes, need somebody at the other end. */
+/* What takes receives, and in a pingpong what places its payload, needs somebody at the other end.
+ */
 static bool needs_nobody(const struct assignment *assignment)
 {
 	const struct workload_settings *workload = &assignment->workload.workload;
@@ -27,15 +28,10 @@ static bool needs_nobody(const struct assignment *assignment)
 	if (assignment->role == ROLE_INITIATOR) {
 		return false;
 	}
-	for (size_t i = 0; i < workload->op_count; i++) {
-		int kind = workload->ops[i].kind;
-
-		if (kind == OPERATION_SEND ||
-		    (kind == OPERATION_WRITE && workload->pattern == PATTERN_PINGPONG)) {
-			return false;
-		}
-	}
-	return true;
+	return !operation_any(workload->ops, workload->op_count,
+			      OPERATION_TAKES_RECEIVE |
+				      (workload->pattern == PATTERN_PINGPONG ? OPERATION_PLACES
+									     : 0));
 }
 
 static const struct flow_pattern *choose_pattern(const struct assignment *assignment)
@@ -171,8 +167,10 @@ void traffic_totals(struct traffic *traffic, struct totals *ret)
 	ret->errors = flow->errors;
 	ret->receives = flow->receives;
 	ret->failure = flow->failure;
-	ret->is_half_round_trip[OPERATION_SEND] = is_pingpong;
-	ret->is_half_round_trip[OPERATION_WRITE] = is_pingpong;
+	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
+		ret->is_half_round_trip[kind] = is_pingpong &&
+						!(operation_traits(kind) & OPERATION_FETCHES);
+	}
 	if (!flow->is_answering && flow->has_begun) {
 		ret->first_post_ns = clock_ticks_to_ns(
 			&window->scale, flow->first_post_ticks - window->started_ticks);

@@ -76,30 +76,9 @@ static enum permit_answer check_gid(struct permit_request *request, struct error
 
 /* --- limits of the device --- */
 
-static uint64_t largest_bytes(const struct workload *workload)
+static bool has(const struct workload *workload, unsigned traits)
 {
-	uint64_t largest = 0;
-
-	for (size_t i = 0; i < workload->workload.op_count; i++) {
-		const struct operation *op = &workload->workload.ops[i];
-
-		for (size_t j = 0; j < op->size_count; j++) {
-			if (op->sizes[j].size_bytes > largest) {
-				largest = op->sizes[j].size_bytes;
-			}
-		}
-	}
-	return largest;
-}
-
-static bool has_kind(const struct workload *workload, int kind)
-{
-	for (size_t i = 0; i < workload->workload.op_count; i++) {
-		if (workload->workload.ops[i].kind == kind) {
-			return true;
-		}
-	}
-	return false;
+	return operation_any(workload->workload.ops, workload->workload.op_count, traits);
 }
 
 struct demand {
@@ -116,25 +95,26 @@ static size_t fill_demands(const struct permit_request *request, struct demand d
 	const struct device_limits *limits = &request->port->limits;
 	const struct qp_settings *qp = &workload->qp;
 	bool is_initiator = request->assignment->role == ROLE_INITIATOR;
-	bool has_reads = has_kind(workload, OPERATION_READ);
-	bool has_sends = has_kind(workload, OPERATION_SEND);
+	bool fetches = has(workload, OPERATION_FETCHES);
+	bool takes_receives = has(workload, OPERATION_TAKES_RECEIVE);
 	uint64_t outstanding = workload->workload.load.outstanding;
 	const struct demand all[] = {
 		{ "qp.num_qps", qp->num_qps, "max_qp", limits->max_qp, false },
 		{ "qp.max_send_wr", qp->max_send_wr, "max_qp_wr", limits->max_qp_wr, false },
-		{ "qp.max_recv_wr", has_sends ? qp->max_recv_wr : 0, "max_qp_wr", limits->max_qp_wr,
-		  false },
+		{ "qp.max_recv_wr", takes_receives ? qp->max_recv_wr : 0, "max_qp_wr",
+		  limits->max_qp_wr, false },
 		{ "scatter/gather entries", 1, "max_sge", limits->max_sge, false },
 		{ "cq.size", workload->cq.size == SCHEMA_AUTO ? 0 : workload->cq.size, "max_cqe",
 		  limits->max_cqe, false },
 		{ "workload.load.outstanding", outstanding, "max_cqe", limits->max_cqe, false },
-		{ "the largest size in workload.ops", largest_bytes(workload), "max_msg_sz",
-		  limits->max_msg_bytes, true },
+		{ "the largest size in workload.ops",
+		  operation_largest_bytes(workload->workload.ops, workload->workload.op_count),
+		  "max_msg_sz", limits->max_msg_bytes, true },
 		{ "the buffer", assignment_pinned_bytes(request->assignment), "max_mr_size",
 		  limits->max_mr_bytes, true },
-		{ "qp.max_rd_atomic", has_reads && is_initiator ? qp->max_rd_atomic : 0,
+		{ "qp.max_rd_atomic", fetches && is_initiator ? qp->max_rd_atomic : 0,
 		  "max_qp_init_rd_atom", limits->max_qp_init_rd_atom, false },
-		{ "qp.max_rd_atomic", has_reads && !is_initiator ? qp->max_rd_atomic : 0,
+		{ "qp.max_rd_atomic", fetches && !is_initiator ? qp->max_rd_atomic : 0,
 		  "max_qp_rd_atom", limits->max_qp_rd_atom, false },
 	};
 

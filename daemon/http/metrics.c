@@ -56,7 +56,7 @@ static size_t scenario_cost(const struct scenario_series *scenario)
 {
 	size_t cost = SCENARIO_COST;
 
-	for (int kind = 0; kind < OPERATION_SUPPORTED; kind++) {
+	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
 		cost += scenario->operations[kind].is_kept ? OPERATION_COST : 0;
 	}
 	return cost;
@@ -66,7 +66,7 @@ static size_t pair_cost(const struct pair_series *pair)
 {
 	size_t cost = PAIR_COST;
 
-	for (int kind = 0; kind < OPERATION_SUPPORTED; kind++) {
+	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
 		cost += pair->operations[kind].is_kept ? LAST_COST : 0;
 	}
 	return cost;
@@ -268,7 +268,7 @@ static void begin_pair(struct metrics *metrics, struct pair_series *pair, const 
 	pair->run = metrics->runs;
 	pair->verdict = VERDICT_NONE;
 	pair->ended_real_ns = run->ended_real_ns;
-	for (int kind = 0; kind < OPERATION_SUPPORTED; kind++) {
+	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
 		bool is_kept = pair->operations[kind].is_kept;
 
 		pair->operations[kind] = (struct last_series){ .is_kept = is_kept };
@@ -294,7 +294,7 @@ static void observe_measurement(struct metrics *metrics, struct scenario_series 
 		return;
 	}
 	scenario->errors += totals->errors;
-	for (int kind = 0; kind < OPERATION_SUPPORTED; kind++) {
+	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
 		if (!sum_operation(totals, kind, sum)) {
 			continue;
 		}
@@ -355,7 +355,7 @@ static json_t *write_last_operations(const struct pair_series *pair)
 	static const char *const keys[PERCENTILES] = { "p50_ns", "p99_ns", "p99.9_ns" };
 	json_t *list = json_array();
 
-	for (int kind = 0; kind < OPERATION_SUPPORTED; kind++) {
+	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
 		const struct last_series *series = &pair->operations[kind];
 		json_t *object;
 

@@ -25,7 +25,7 @@ struct scenario_series {
 	char name[LIMIT_NAME];
 	uint64_t verdicts[VERDICT_COUNT];
 	uint64_t errors;
-	struct operation_series operations[OPERATION_SUPPORTED];
+	struct operation_series operations[OPERATION_KINDS];
 };
 
 /* One operation between this node and a peer, of the last run. */
@@ -43,7 +43,7 @@ struct pair_series {
 	uint64_t run; /* number of the run that it tells of */
 	int verdict;
 	int64_t ended_real_ns;
-	struct last_series operations[OPERATION_SUPPORTED];
+	struct last_series operations[OPERATION_KINDS];
 };
 
 struct request_series {

@@ -268,7 +268,7 @@ static void write_of_scenario(struct exposition *exposition, const struct family
 	if (family->scenario) {
 		family->scenario(exposition, scenario);
 	}
-	for (int kind = 0; family->operation && kind < OPERATION_SUPPORTED; kind++) {
+	for (int kind = 0; family->operation && kind < OPERATION_KINDS; kind++) {
 		if (scenario->operations[kind].is_kept) {
 			family->operation(exposition, scenario, kind);
 		}
@@ -281,7 +281,7 @@ static void write_of_pair(struct exposition *exposition, const struct family *fa
 	if (family->pair) {
 		family->pair(exposition, pair);
 	}
-	for (int kind = 0; family->last && kind < OPERATION_SUPPORTED; kind++) {
+	for (int kind = 0; family->last && kind < OPERATION_KINDS; kind++) {
 		if (pair->operations[kind].has_rates) {
 			family->last(exposition, pair, kind);
 		}

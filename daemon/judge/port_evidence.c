@@ -49,14 +49,14 @@ static double most_sent(const struct measurement *m, bool is_initiator)
 	for (size_t i = 0; i < totals->class_count; i++) {
 		const struct class_totals *class = &totals->classes[i];
 		double payload = packets_of(m, class->class.size_bytes);
-		bool is_read = class->class.kind == OPERATION_READ;
-		double sent = is_read == is_initiator ? 1 : payload;
+		bool is_fetched = operation_traits(class->class.kind) & OPERATION_FETCHES;
+		double sent = is_fetched == is_initiator ? 1 : payload;
 
 		/* A responder acknowledges at most every packet; in a ping-pong both do, and both
 		 * send. */
-		if (!is_read && is_pingpong) {
+		if (!is_fetched && is_pingpong) {
 			sent = payload + payload;
-		} else if (!is_read && !is_initiator) {
+		} else if (!is_fetched && !is_initiator) {
 			sent = payload;
 		}
 		packets += sent * (double)class->completed;

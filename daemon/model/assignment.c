@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/buffer_layout.h"
 #include "util/text.h"
 
 const char *const job_role_names[] = { "initiator", "responder", NULL };
@@ -159,29 +160,11 @@ const struct endpoint *assignment_remote(const struct assignment *assignment)
 	return assignment->role == ROLE_INITIATOR ? &assignment->responder : &assignment->initiator;
 }
 
-void assignment_layout(const struct assignment *assignment, struct buffer_layout *ret)
-{
-	const struct workload_settings *settings = &assignment->workload.workload;
-	uint64_t largest = 1;
-
-	for (size_t i = 0; i < settings->op_count; i++) {
-		for (size_t j = 0; j < settings->ops[i].size_count; j++) {
-			uint64_t size_bytes = settings->ops[i].sizes[j].size_bytes;
-
-			largest = size_bytes > largest ? size_bytes : largest;
-		}
-	}
-	ret->half_bytes = (largest + 63) / 64 * 64;
-	ret->stride_bytes = 2 * ret->half_bytes;
-	ret->total_bytes =
-		(ret->stride_bytes * assignment->workload.qp.num_qps + 4095) / 4096 * 4096;
-}
-
 uint64_t assignment_pinned_bytes(const struct assignment *assignment)
 {
 	struct buffer_layout layout;
 
-	assignment_layout(assignment, &layout);
+	buffer_layout_of(&assignment->workload, &layout);
 	return layout.total_bytes;
 }
 

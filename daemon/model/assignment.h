@@ -77,17 +77,3 @@ struct endpoint_info {
 	struct qp_address qps[LIMIT_QPS];
 };
 extern const struct schema_field endpoint_info_fields[];
-
-/*
- * Where things lie in the one registered region, the same on both ends: queue pair i owns [i *
- * stride, (i + 1) * stride); its first half is the source of what it sends and the target of the
- * peer's reads, its second half takes what the peer writes and sends and what our reads fetch.
- * Buffers are "hot": every operation of a queue pair uses offset 0 of its half, as perftest does
- * above 2 KiB.
- */
-struct buffer_layout {
-	uint64_t half_bytes; /* largest size, rounded up to 64 */
-	uint64_t stride_bytes;
-	uint64_t total_bytes; /* rounded up to 4096 */
-};
-void assignment_layout(const struct assignment *assignment, struct buffer_layout *ret);

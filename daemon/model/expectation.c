@@ -113,9 +113,6 @@ static const char *parse_left(char *left, struct expectation *ret)
 
 	strsep(&rest, ".");
 	kind = index_of(operation_names, metric);
-	if (kind >= OPERATION_SUPPORTED) {
-		return "begins with an operation that is not in this version; send, write and read are";
-	}
 	if (kind >= 0) {
 		if (!rest) {
 			return "has an operation and no metric, such as write.latency.p99";

@@ -19,6 +19,58 @@ const char *const operation_names[] = {
 	NULL,
 };
 
+unsigned operation_traits(int kind)
+{
+	static const unsigned traits[OPERATION_KINDS] = {
+		[OPERATION_SEND] = OPERATION_TAKES_RECEIVE,
+		[OPERATION_WRITE] = OPERATION_IS_ONE_SIDED | OPERATION_PLACES,
+		[OPERATION_READ] = OPERATION_IS_ONE_SIDED | OPERATION_FETCHES | OPERATION_READS,
+		[OPERATION_SEND_WITH_IMM] = OPERATION_TAKES_RECEIVE,
+		[OPERATION_WRITE_WITH_IMM] = OPERATION_TAKES_RECEIVE | OPERATION_IS_ONE_SIDED |
+					     OPERATION_PLACES,
+		[OPERATION_ATOMIC_CMP_AND_SWP] = OPERATION_IS_ONE_SIDED | OPERATION_FETCHES |
+						 OPERATION_IS_ATOMIC,
+		[OPERATION_ATOMIC_FETCH_AND_ADD] = OPERATION_IS_ONE_SIDED | OPERATION_FETCHES |
+						   OPERATION_IS_ATOMIC,
+	};
+
+	return kind >= 0 && kind < OPERATION_KINDS ? traits[kind] : 0;
+}
+
+bool operation_any(const struct operation *ops, size_t op_count, unsigned traits)
+{
+	for (size_t i = 0; i < op_count && i < LIMIT_OPS; i++) {
+		if (operation_traits(ops[i].kind) & traits) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool operation_has(const struct operation *ops, size_t op_count, int kind)
+{
+	for (size_t i = 0; i < op_count && i < LIMIT_OPS; i++) {
+		if (ops[i].kind == kind) {
+			return true;
+		}
+	}
+	return false;
+}
+
+uint64_t operation_largest_bytes(const struct operation *ops, size_t op_count)
+{
+	uint64_t largest_bytes = 0;
+
+	for (size_t i = 0; i < op_count && i < LIMIT_OPS; i++) {
+		for (size_t j = 0; j < ops[i].size_count && j < LIMIT_SIZES; j++) {
+			uint64_t size_bytes = ops[i].sizes[j].size_bytes;
+
+			largest_bytes = size_bytes > largest_bytes ? size_bytes : largest_bytes;
+		}
+	}
+	return largest_bytes;
+}
+
 static const char *const inline_names[] = { "auto", "false", "true", NULL };
 
 /* --- size: a scalar, or a list of {size, weight} --- */
@@ -125,7 +177,7 @@ const struct schema_field operation_fields[] = {
 	  .example = "op: write",
 	  .offset = offsetof(struct operation, kind),
 	  .names = operation_names,
-	  .doc = "Work request opcode (IBV_WR_*). This version measures send, write and read." },
+	  .doc = "Work request opcode (IBV_WR_*). An atomic adds 1, or compares with 0 and swaps with 0." },
 	{ .key = "weight",
 	  .type = SCHEMA_INTEGER,
 	  .offset = offsetof(struct operation, weight),
@@ -144,13 +196,13 @@ const struct schema_field operation_fields[] = {
 	  .parse = parse_sizes,
 	  .write = write_sizes,
 	  .read = read_sizes,
-	  .doc = "Payload: one size, or a list of sizes or {size, weight}." },
+	  .doc = "Payload: one size, or a list of sizes or {size, weight}; of atomics 8B." },
 	{ .key = "inline",
 	  .type = SCHEMA_ENUM,
 	  .offset = offsetof(struct operation, inline_mode),
 	  .names = inline_names,
 	  .fallback = "auto",
-	  .doc = "IBV_SEND_INLINE; auto: when the size fits qp.max_inline_data. Not for read." },
+	  .doc = "IBV_SEND_INLINE; auto: when the size fits qp.max_inline_data. Not for read and atomics." },
 	{ 0 },
 };
 
@@ -208,7 +260,7 @@ size_t operation_classes(const struct operation *ops, size_t op_count, uint64_t 
 		const struct operation *op = &ops[i];
 
 		for (size_t j = 0; j < op->size_count; j++) {
-			bool may_inline = op->kind != OPERATION_READ &&
+			bool may_inline = !(operation_traits(op->kind) & OPERATION_FETCHES) &&
 					  op->sizes[j].size_bytes <= max_inline_bytes;
 
 			if (count == LIMIT_CLASSES) {

@@ -14,7 +14,7 @@
 #include "model/limits.h"
 #include "util/schema.h"
 
-/* IBTA names; the first three are measured by this version, the others are refused. */
+/* IBTA names. */
 enum operation_kind {
 	OPERATION_SEND,
 	OPERATION_WRITE,
@@ -25,8 +25,22 @@ enum operation_kind {
 	OPERATION_ATOMIC_FETCH_AND_ADD,
 	OPERATION_KINDS,
 };
-#define OPERATION_SUPPORTED 3 /* kinds below this one */
 extern const char *const operation_names[]; /* NULL-terminated */
+
+/* What a kind of operation is: bits, as operation_traits gives them. */
+enum operation_trait {
+	OPERATION_TAKES_RECEIVE = 1 << 0, /* uses up a receive of the other end */
+	OPERATION_IS_ONE_SIDED = 1 << 1, /* names memory of the other end */
+	OPERATION_PLACES = 1 << 2, /* puts its payload there: REMOTE_WRITE */
+	OPERATION_FETCHES = 1 << 3, /* brings its payload back: is its own answer, is never inlined,
+				       and counts against max_rd_atomic */
+	OPERATION_READS = 1 << 4, /* takes it from there as it is: REMOTE_READ */
+	OPERATION_IS_ATOMIC = 1 << 5, /* changes OPERATION_ATOMIC_BYTES there: REMOTE_ATOMIC */
+};
+#define OPERATION_ATOMIC_BYTES 8 /* no other size exists */
+
+/* 0 for what is no kind. */
+unsigned operation_traits(int kind);
 
 enum inline_mode { INLINE_AUTO, INLINE_NO, INLINE_YES };
 
@@ -54,9 +68,17 @@ struct operation_class {
 			    operation_classes returns */
 };
 
+/* Whether any of these operations has any of the traits. */
+bool operation_any(const struct operation *ops, size_t op_count, unsigned traits);
+/* Whether one of them is of that kind. */
+bool operation_has(const struct operation *ops, size_t op_count, int kind);
+/* The largest size of all; counts beyond the limits are cut to them. */
+uint64_t operation_largest_bytes(const struct operation *ops, size_t op_count);
+
 /*
- * Expands entries into classes, in order. inline auto: when size <= max_inline_bytes and not a
- * read. Returns how many, or 0 when they are more than LIMIT_CLASSES. *ret_total: sum of weights.
+ * Expands entries into classes, in order. inline auto: when size <= max_inline_bytes and nothing is
+ * fetched. Returns how many, or 0 when they are more than LIMIT_CLASSES. *ret_total: sum of
+ * weights.
  */
 size_t operation_classes(const struct operation *ops, size_t op_count, uint64_t max_inline_bytes,
 			 struct operation_class *ret, uint64_t *ret_total);

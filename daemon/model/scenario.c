@@ -265,16 +265,6 @@ static void check_footprint(struct check *check, const struct scenario *scenario
 	}
 }
 
-static bool has_operation(const struct workload_settings *settings, int kind)
-{
-	for (size_t i = 0; i < settings->op_count; i++) {
-		if (settings->ops[i].kind == kind) {
-			return true;
-		}
-	}
-	return false;
-}
-
 static void check_expectations(struct check *check, const struct scenario *scenario)
 {
 	for (size_t i = 0; i < scenario->expect.count; i++) {
@@ -282,7 +272,8 @@ static void check_expectations(struct check *check, const struct scenario *scena
 		char field[32];
 
 		if (expectation->kind >= 0 &&
-		    !has_operation(&scenario->workload.workload, expectation->kind)) {
+		    !operation_has(scenario->workload.workload.ops,
+				   scenario->workload.workload.op_count, expectation->kind)) {
 			snprintf(field, sizeof(field), "expect[%zu]", i);
 			complain(
 				check, field, "workload.ops",

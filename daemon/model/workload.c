@@ -135,7 +135,7 @@ const struct schema_field qp_fields[] = {
 	  QP(max_rd_atomic),
 	  RANGE(0, 255),
 	  .fallback = "auto",
-	  .doc = "Outstanding RDMA reads of a queue pair; auto: what initiator and responder both can." },
+	  .doc = "Outstanding RDMA reads and atomics of a queue pair; auto: what initiator and responder both can." },
 	{ .key = "max_inline_data",
 	  .json_key = "max_inline_data_bytes",
 	  .type = SCHEMA_SIZE,

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "model/buffer_layout.h"
 #include "util/units.h"
 
 void workload_check_complain(struct workload_check *check, const char *field, const char *other,
@@ -61,10 +62,11 @@ static void check_inline(struct workload_check *check, const char *place,
 		return;
 	}
 	snprintf(field, sizeof(field), "%s.inline", place);
-	if (op->kind == OPERATION_READ) {
+	if (operation_traits(op->kind) & OPERATION_FETCHES) {
 		workload_check_complain(
 			check, field, NULL,
-			"a read cannot be inlined: it sends no payload; leave inline out");
+			"%s cannot be inlined: its payload comes from the other end; leave inline out",
+			operation_names[op->kind]);
 		return;
 	}
 	for (size_t i = 0; i < op->size_count; i++) {
@@ -120,6 +122,12 @@ static void check_sizes(struct workload_check *check, const char *place, size_t 
 				check, field, "workload.pattern",
 				"a write of 0 bytes cannot be seen by the other end of a pingpong; use 1B or more");
 		}
+		if ((operation_traits(op->kind) & OPERATION_IS_ATOMIC) &&
+		    size_bytes != OPERATION_ATOMIC_BYTES) {
+			workload_check_complain(check, field, NULL,
+						"%s is not the size of an atomic; use %dB", is,
+						OPERATION_ATOMIC_BYTES);
+		}
 		if (is_repeated(settings, op_index, i)) {
 			workload_check_complain(
 				check, field, NULL,
@@ -136,12 +144,9 @@ static void check_operations(struct workload_check *check)
 
 	for (size_t i = 0; i < settings->op_count; i++) {
 		const struct operation *op = &settings->ops[i];
-		char place[40], field[64];
+		char place[40];
 
 		snprintf(place, sizeof(place), "workload.ops[%zu]", i);
-		snprintf(field, sizeof(field), "%s.op", place);
-		check_word(check, field, operation_names, op->kind, OPERATION_SUPPORTED,
-			   "send, write and read are");
 		if (op->size_count == 0) {
 			workload_check_complain(check, place, NULL,
 						"has no size; give it one, such as size: 64KiB");
@@ -162,29 +167,9 @@ static void check_operations(struct workload_check *check)
 	}
 }
 
-bool workload_check_has_operation(const struct workload *workload, int kind)
+bool workload_check_has(const struct workload *workload, unsigned traits)
 {
-	for (size_t i = 0; i < workload->workload.op_count; i++) {
-		if (workload->workload.ops[i].kind == kind) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static uint64_t largest_size(const struct workload *workload)
-{
-	uint64_t largest = 0;
-
-	for (size_t i = 0; i < workload->workload.op_count; i++) {
-		const struct operation *op = &workload->workload.ops[i];
-
-		for (size_t j = 0; j < op->size_count; j++) {
-			largest = op->sizes[j].size_bytes > largest ? op->sizes[j].size_bytes
-								    : largest;
-		}
-	}
-	return largest;
+	return operation_any(workload->workload.ops, workload->workload.op_count, traits);
 }
 
 /* --- queue pairs and memory --- */
@@ -204,29 +189,30 @@ static void check_path(struct workload_check *check)
 
 static void check_reads(struct workload_check *check)
 {
-	if (workload_check_has_operation(check->workload, OPERATION_READ) &&
+	if (workload_check_has(check->workload, OPERATION_FETCHES) &&
 	    check->workload->qp.max_rd_atomic == 0) {
 		workload_check_complain(
 			check, "qp.max_rd_atomic", "workload.ops",
-			"0 allows no read, and workload.ops has one; use 1 or more, or auto");
+			"0 allows no read and no atomic, and workload.ops has one; use 1 or more, or auto");
 	}
 }
 
 static void check_memory(struct workload_check *check)
 {
 	uint64_t num_qps = check->workload->qp.num_qps;
-	uint64_t size = largest_size(check->workload);
-	uint64_t half = (size + 63) / 64 * 64;
+	const struct workload_settings *settings = &check->workload->workload;
+	uint64_t size = operation_largest_bytes(settings->ops, settings->op_count);
 	char one[UNITS_SIZE], all[UNITS_SIZE], limit[UNITS_SIZE];
+	struct buffer_layout layout;
 
-	/* Both are bounded, so that this cannot overflow: 2^10 * 2 * (2^30 + 63). */
-	if (size <= LIMIT_BUFFER_BYTES && 2 * half * num_qps > LIMIT_BUFFER_BYTES) {
+	buffer_layout_of(check->workload, &layout);
+	if (size <= LIMIT_BUFFER_BYTES && layout.total_bytes > LIMIT_BUFFER_BYTES) {
 		workload_check_complain(
 			check, "qp.num_qps", "workload.ops",
 			"%" PRIu64
 			" queue pairs with two buffers of %s need %s, above %s; use fewer or smaller sizes",
-			num_qps, units_write_size(half, one),
-			units_format_size(2 * half * num_qps, all),
+			num_qps, units_write_size(layout.half_bytes, one),
+			units_format_size(layout.total_bytes, all),
 			units_write_size(LIMIT_BUFFER_BYTES, limit));
 	}
 }

@@ -15,7 +15,8 @@ struct workload_check {
 /* Counts and reports a problem; see workload_report_fn. */
 void workload_check_complain(struct workload_check *check, const char *field, const char *other,
 			     const char *format, ...) __attribute__((format(printf, 4, 5)));
-bool workload_check_has_operation(const struct workload *workload, int kind);
+/* Of any operation: enum operation_trait. */
+bool workload_check_has(const struct workload *workload, unsigned traits);
 
 /* Queue pairs, their queues and what may be in them. */
 void workload_check_queues(struct workload_check *check);

@@ -77,8 +77,7 @@ static int check_class(const struct class_totals *class, const struct operation_
 static int check_latency(const struct claim *claim, struct error *err)
 {
 	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
-		bool is_half = is_pingpong(claim) &&
-			       (kind == OPERATION_SEND || kind == OPERATION_WRITE);
+		bool is_half = is_pingpong(claim) && !(operation_traits(kind) & OPERATION_FETCHES);
 
 		if (claim->totals->is_half_round_trip[kind] != is_half) {
 			return error_set(err, -EPROTO, ERROR_PEER,

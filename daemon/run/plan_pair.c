@@ -40,32 +40,6 @@ static int check_limit(struct plan_pair *pair, const struct endpoint *endpoint, 
 				field, value, limit_name, limit, endpoint->node, endpoint->device);
 }
 
-static uint64_t largest_size(const struct workload *workload)
-{
-	uint64_t largest = 0;
-
-	for (size_t i = 0; i < workload->workload.op_count; i++) {
-		const struct operation *op = &workload->workload.ops[i];
-
-		for (size_t j = 0; j < op->size_count; j++) {
-			if (op->sizes[j].size_bytes > largest) {
-				largest = op->sizes[j].size_bytes;
-			}
-		}
-	}
-	return largest;
-}
-
-static bool has_kind(const struct workload *workload, enum operation_kind kind)
-{
-	for (size_t i = 0; i < workload->workload.op_count; i++) {
-		if (workload->workload.ops[i].kind == (int)kind) {
-			return true;
-		}
-	}
-	return false;
-}
-
 static int check_device_limits(struct plan_pair *pair, const struct endpoint *endpoint,
 			       const struct port *port)
 {
@@ -79,7 +53,9 @@ static int check_device_limits(struct plan_pair *pair, const struct endpoint *en
 			     "max_qp_wr", limits->max_qp_wr)) < 0 ||
 	    (r = check_limit(pair, endpoint, "qp.num_qps", workload->qp.num_qps, "max_qp",
 			     limits->max_qp)) < 0 ||
-	    (r = check_limit(pair, endpoint, "workload.ops[].size", largest_size(workload),
+	    (r = check_limit(pair, endpoint, "workload.ops[].size",
+			     operation_largest_bytes(workload->workload.ops,
+						     workload->workload.op_count),
 			     "max_msg_sz", limits->max_msg_bytes)) < 0) {
 		return r;
 	}
@@ -170,8 +146,7 @@ static int check_pingpong(struct plan_pair *pair)
 	const struct workload *workload = &pair->assignment.workload;
 	const struct endpoint *endpoint = &pair->assignment.initiator;
 
-	if (workload->workload.pattern != PATTERN_PINGPONG ||
-	    !has_kind(workload, OPERATION_WRITE)) {
+	if (workload->workload.pattern != PATTERN_PINGPONG) {
 		return 0;
 	}
 	for (size_t i = 0; i < workload->workload.op_count; i++) {
@@ -184,7 +159,7 @@ static int check_pingpong(struct plan_pair *pair)
 					endpoint->device,
 					"workload.ops[%zu].size: a ping-pong write of %" PRIu64
 					" bytes is above the path MTU %" PRIu64
-					"; use send for larger messages, or pattern stream",
+					"; use write_with_imm or send for larger messages, or pattern stream",
 					i, op->sizes[j].size_bytes, workload->qp.path_mtu);
 			}
 		}

@@ -13,36 +13,29 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static uint64_t largest_size(const struct workload_settings *workload)
+/* Whether that end posts operations of the kind. */
+static bool is_issued_by(const struct workload_settings *workload, int role, int kind)
 {
-	uint64_t largest_bytes = 0;
-
-	for (size_t i = 0; i < workload->op_count; i++) {
-		for (size_t j = 0; j < workload->ops[i].size_count && j < LIMIT_SIZES; j++) {
-			largest_bytes =
-				max_u64(largest_bytes, workload->ops[i].sizes[j].size_bytes);
-		}
+	if (workload->pattern == PATTERN_PINGPONG) {
+		/* What fetches is its own answer. */
+		return role == ROLE_INITIATOR || !(operation_traits(kind) & OPERATION_FETCHES);
 	}
-	return largest_bytes;
+	return workload->direction == DIRECTION_BOTH ||
+	       (role == ROLE_INITIATOR) == (workload->direction == DIRECTION_FORWARD);
 }
 
-/* Whether that end posts operations of that kind. */
-static bool is_issued_by(const struct assignment *assignment, int role, enum operation_kind kind)
+/* Of all operations that this end posts. */
+static unsigned traits_of(const struct assignment *assignment, int role)
 {
 	const struct workload_settings *workload = &assignment->workload.workload;
-	bool has_kind = false;
+	unsigned traits = 0;
 
 	for (size_t i = 0; i < workload->op_count; i++) {
-		has_kind |= workload->ops[i].kind == (int)kind;
+		if (is_issued_by(workload, role, workload->ops[i].kind)) {
+			traits |= operation_traits(workload->ops[i].kind);
+		}
 	}
-	if (workload->pattern == PATTERN_PINGPONG) {
-		/* A read is its own answer. */
-		return has_kind && (role == ROLE_INITIATOR || kind != OPERATION_READ);
-	}
-	if (workload->direction == DIRECTION_BOTH) {
-		return has_kind;
-	}
-	return has_kind && (role == ROLE_INITIATOR) == (workload->direction == DIRECTION_FORWARD);
+	return traits;
 }
 
 static int check_version(const struct assignment *assignment, struct error *err)
@@ -63,11 +56,10 @@ static int check_version(const struct assignment *assignment, struct error *err)
 	for (size_t i = 0; i < workload->workload.op_count; i++) {
 		int kind = workload->workload.ops[i].kind;
 
-		if (kind < 0 || kind >= OPERATION_SUPPORTED) {
-			return error_set(
-				err, -EOPNOTSUPP, ERROR_INPUT,
-				"workload.ops[%zu].op %d is not supported by this version; use send, write or read",
-				i, kind);
+		if (kind < 0 || kind >= OPERATION_KINDS) {
+			return error_set(err, -EOPNOTSUPP, ERROR_INPUT,
+					 "workload.ops[%zu].op %d is not known to this version", i,
+					 kind);
 		}
 	}
 	if (qp->num_qps < 1 || qp->num_qps > LIMIT_QPS) {
@@ -98,16 +90,20 @@ static void compute_rights(const struct assignment *assignment, struct demand *r
 {
 	int ours = assignment->role;
 	int theirs = ours == ROLE_INITIATOR ? ROLE_RESPONDER : ROLE_INITIATOR;
-	bool is_written = is_issued_by(assignment, theirs, OPERATION_WRITE);
-	bool is_read = is_issued_by(assignment, theirs, OPERATION_READ);
-	bool receives = is_issued_by(assignment, theirs, OPERATION_SEND);
-	bool fetches = is_issued_by(assignment, ours, OPERATION_READ);
+	unsigned from_us = traits_of(assignment, ours);
+	unsigned from_them = traits_of(assignment, theirs);
+	unsigned changes = OPERATION_PLACES | OPERATION_IS_ATOMIC | OPERATION_TAKES_RECEIVE;
 
-	ret->qp_access = (is_written ? IBV_ACCESS_REMOTE_WRITE : 0u) |
-			 (is_read ? IBV_ACCESS_REMOTE_READ : 0u);
-	ret->mr_access = ret->qp_access |
-			 (is_written || receives || fetches ? IBV_ACCESS_LOCAL_WRITE : 0u);
-	ret->recv_depth = receives ? assignment->workload.qp.max_recv_wr : 0;
+	ret->qp_access = (from_them & OPERATION_PLACES ? IBV_ACCESS_REMOTE_WRITE : 0u) |
+			 (from_them & OPERATION_IS_ATOMIC ? IBV_ACCESS_REMOTE_ATOMIC : 0u) |
+			 (from_them & OPERATION_READS ? IBV_ACCESS_REMOTE_READ : 0u);
+	ret->mr_access = ret->qp_access;
+	if ((from_them & changes) || (from_us & OPERATION_FETCHES)) {
+		ret->mr_access |= IBV_ACCESS_LOCAL_WRITE;
+	}
+	ret->has_atomics = (from_us | from_them) & OPERATION_IS_ATOMIC;
+	ret->recv_depth = from_them & OPERATION_TAKES_RECEIVE ? assignment->workload.qp.max_recv_wr
+							      : 0;
 }
 
 static void compute_depths(const struct assignment *assignment, struct demand *ret)
@@ -140,19 +136,20 @@ static void compute_inline(const struct assignment *assignment, struct demand *r
 int demand_of(const struct assignment *assignment, struct demand *ret, struct error *err)
 {
 	int error = check_version(assignment, err);
+	const struct workload_settings *workload = &assignment->workload.workload;
+	uint64_t largest_bytes = operation_largest_bytes(workload->ops, workload->op_count);
 	uint64_t size_entries = assignment->workload.cq.size;
 
 	if (error < 0) {
 		return error;
 	}
 	*ret = (struct demand){ 0 };
-	if (largest_size(&assignment->workload.workload) > LIMIT_BUFFER_BYTES) {
+	if (largest_bytes > LIMIT_BUFFER_BYTES) {
 		return error_set(err, -EINVAL, ERROR_INPUT,
 				 "workload.ops: size %llu is above %llu; lower it",
-				 (unsigned long long)largest_size(&assignment->workload.workload),
-				 LIMIT_BUFFER_BYTES);
+				 (unsigned long long)largest_bytes, LIMIT_BUFFER_BYTES);
 	}
-	assignment_layout(assignment, &ret->layout);
+	buffer_layout_of(&assignment->workload, &ret->layout);
 	if (ret->layout.total_bytes > LIMIT_BUFFER_BYTES) {
 		return error_set(
 			err, -EINVAL, ERROR_INPUT,
@@ -233,6 +230,7 @@ static int check_limits(const struct demand *demand, const struct assignment *as
 			struct error *err)
 {
 	const struct qp_settings *qp = &assignment->workload.qp;
+	const struct workload_settings *workload = &assignment->workload.workload;
 	const struct ibv_device_attr *attr = &device->attr;
 	const char *cq_cure =
 		assignment->workload.cq.size == SCHEMA_AUTO
@@ -248,8 +246,8 @@ static int check_limits(const struct demand *demand, const struct assignment *as
 		  limit_of(attr->max_cqe), cq_cure },
 		{ "the receive completion queue (cq.size)", demand->recv_cqe, "max_cqe",
 		  limit_of(attr->max_cqe), cq_cure },
-		{ "workload.ops: size", largest_size(&assignment->workload.workload), "max_msg_sz",
-		  port->max_msg_sz, "lower it" },
+		{ "workload.ops: size", operation_largest_bytes(workload->ops, workload->op_count),
+		  "max_msg_sz", port->max_msg_sz, "lower it" },
 		{ "the buffer (qp.num_qps times two times the largest size)",
 		  demand->layout.total_bytes, "max_mr_size", attr->max_mr_size, "lower either" },
 		{ "qp.max_rd_atomic", qp->max_rd_atomic, "max_qp_init_rd_atom",
@@ -323,6 +321,13 @@ int demand_check(const struct demand *demand, const struct assignment *assignmen
 			"port %llu of %s is not active (%s); check the cable and `rdma link`",
 			(unsigned long long)local->port_num, device->name,
 			ibv_port_state_str(port->state));
+	}
+	if (demand->has_atomics && device->attr.atomic_cap == IBV_ATOMIC_NONE) {
+		return error_set(
+			err, -EOPNOTSUPP, ERROR_INPUT,
+			"%s has no atomic operations (atomic_cap is ATOMIC_NONE in `ibv_devinfo -v`); take them out of "
+			"workload.ops, or choose another device",
+			device->name);
 	}
 	ret = check_limits(demand, assignment, device, port, err);
 	if (ret < 0 || local->gid_index == SCHEMA_AUTO) {

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "model/assignment.h"
+#include "model/buffer_layout.h"
 #include "util/error.h"
 #include "verbs/device.h"
 
@@ -18,7 +19,8 @@ struct demand {
 	struct buffer_layout layout;
 	unsigned qp_access; /* IBV_ACCESS_*: what the peer may do through our queue pairs */
 	unsigned mr_access; /* the least the region needs */
-	uint64_t recv_depth; /* receives a queue pair keeps posted; 0: the peer sends nothing */
+	bool has_atomics; /* of either end */
+	uint64_t recv_depth; /* receives a queue pair keeps posted; 0: the peer takes none */
 	uint64_t send_cqe; /* all completions that can wait, those of a flush included */
 	uint64_t recv_cqe;
 	uint64_t min_inline_bytes; /* what operations with inline: true need */
@@ -33,8 +35,8 @@ struct demand {
 int demand_of(const struct assignment *assignment, struct demand *ret, struct error *err);
 
 /*
- * port: as asked of the device. 0, or -ERANGE for a limit (class INPUT), -ENETDOWN for a port that
- * is not active, -ENOENT for a GID.
+ * port: as asked of the device. 0, or -ERANGE for a limit, -EOPNOTSUPP for operations that it has
+ * not (class INPUT), -ENETDOWN for a port that is not active, -ENOENT for a GID.
  */
 int demand_check(const struct demand *demand, const struct assignment *assignment,
 		 const struct device *device, const struct ibv_port_attr *port, struct error *err);

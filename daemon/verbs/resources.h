@@ -13,6 +13,7 @@
 #include <infiniband/verbs.h>
 
 #include "model/assignment.h"
+#include "model/buffer_layout.h"
 #include "model/step.h"
 #include "util/error.h"
 #include "verbs/device.h"

@@ -75,7 +75,7 @@ static void add_operations(struct workload_settings *workload, const char *name,
 		add_operation(workload, OPERATION_SEND, 10, size_bytes);
 		return;
 	}
-	for (int kind = 0; kind < OPERATION_SUPPORTED; kind++) {
+	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
 		if (strcmp(name, operation_names[kind]) == 0) {
 			add_operation(workload, kind, 1, size_bytes);
 			return;

@@ -84,7 +84,7 @@ static void check_expectation(const char *word)
 	}
 	assert(expectation.metric >= METRIC_LATENCY && expectation.metric <= METRIC_ERRORS);
 	assert(expectation.compare >= COMPARE_LE && expectation.compare <= COMPARE_NE);
-	assert(expectation.kind >= -1 && expectation.kind < OPERATION_SUPPORTED);
+	assert(expectation.kind >= -1 && expectation.kind < OPERATION_KINDS);
 	assert((expectation.statistic == STATISTIC_PERCENTILE) == (expectation.percentile_ppm > 0));
 	assert(expectation.percentile_ppm < 1000000);
 	assert(expectation.limit >= 0);

@@ -62,25 +62,6 @@ static void local_and_remote_follow_the_role(void **state)
 	assert_ptr_equal(assignment_remote(&a), &a.responder);
 }
 
-static void the_region_holds_two_halves_of_the_largest_size_for_each_queue_pair(void **state)
-{
-	struct assignment a = example();
-	struct buffer_layout layout;
-
-	a.workload.qp.num_qps = 3;
-	assignment_layout(&a, &layout);
-	assert_int_equal(layout.half_bytes, 65600);
-	assert_int_equal(layout.stride_bytes, 131200);
-	assert_int_equal(layout.total_bytes, 397312); /* 3 x 131200 = 393600, up to 97 x 4096 */
-	assert_int_equal(assignment_pinned_bytes(&a), 397312);
-	a.workload.workload.ops[0].size_count = 1;
-	a.workload.workload.ops[0].sizes[0].size_bytes = 0;
-	a.workload.qp.num_qps = 1;
-	assignment_layout(&a, &layout);
-	assert_int_equal(layout.half_bytes, 64); /* zero-size operations still have an address */
-	assert_int_equal(layout.total_bytes, 4096);
-}
-
 static void expect_refused(const struct assignment *a, const char *part)
 {
 	struct error err = ERROR_INIT;
@@ -194,8 +175,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_assignment_comes_back_from_json),
 		cmocka_unit_test(local_and_remote_follow_the_role),
-		cmocka_unit_test(
-			the_region_holds_two_halves_of_the_largest_size_for_each_queue_pair),
 		cmocka_unit_test(what_a_planner_must_decide_cannot_be_left_open),
 		cmocka_unit_test(an_assignment_that_does_not_hold_together_is_refused),
 		cmocka_unit_test(hostile_json_is_refused_with_the_key),

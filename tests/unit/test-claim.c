@@ -269,6 +269,9 @@ static void latency_that_means_something_else_is_told(void **state)
 	scene->assignment->workload.workload.pattern = PATTERN_PINGPONG;
 	differs(scene, ROLE_INITIATOR, "latency of send is not half a round trip");
 	scene->totals.is_half_round_trip[OPERATION_SEND] = true;
+	differs(scene, ROLE_INITIATOR, "latency of send_with_imm is not half a round trip");
+	scene->totals.is_half_round_trip[OPERATION_SEND_WITH_IMM] = true;
+	scene->totals.is_half_round_trip[OPERATION_WRITE_WITH_IMM] = true;
 	fits(scene, ROLE_INITIATOR);
 	/* In a ping-pong both ends post. */
 	fits(scene, ROLE_RESPONDER);

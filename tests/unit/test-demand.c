@@ -10,7 +10,8 @@ static void rights_are_the_least_that_the_operations_need(void **state)
 	enum {
 		LOCAL = IBV_ACCESS_LOCAL_WRITE,
 		WRITE = IBV_ACCESS_REMOTE_WRITE,
-		READ = IBV_ACCESS_REMOTE_READ
+		READ = IBV_ACCESS_REMOTE_READ,
+		ATOMIC = IBV_ACCESS_REMOTE_ATOMIC
 	};
 	static const struct {
 		int pattern;
@@ -29,6 +30,15 @@ static void rights_are_the_least_that_the_operations_need(void **state)
 		  false, false },
 		{ PATTERN_PINGPONG, OPERATION_READ, 0, LOCAL, READ, READ, false, false },
 		{ PATTERN_PINGPONG, OPERATION_SEND, 0, LOCAL, 0, LOCAL, true, true },
+		{ PATTERN_STREAM, OPERATION_SEND_WITH_IMM, 0, 0, 0, LOCAL, false, true },
+		{ PATTERN_STREAM, OPERATION_WRITE_WITH_IMM, 0, 0, WRITE, WRITE | LOCAL, false,
+		  true },
+		{ PATTERN_PINGPONG, OPERATION_WRITE_WITH_IMM, WRITE, WRITE | LOCAL, WRITE,
+		  WRITE | LOCAL, true, true },
+		{ PATTERN_STREAM, OPERATION_ATOMIC_CMP_AND_SWP, 0, LOCAL, ATOMIC, ATOMIC | LOCAL,
+		  false, false },
+		{ PATTERN_PINGPONG, OPERATION_ATOMIC_FETCH_AND_ADD, 0, LOCAL, ATOMIC,
+		  ATOMIC | LOCAL, false, false },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -137,6 +147,25 @@ static void ask_pkey(struct workload *workload)
 	workload->qp.pkey_index = 5;
 }
 
+static void a_device_without_atomics_is_told_before_anything_is_made(void **state)
+{
+	struct fixture *fixture = *state;
+	struct fabric_device_config config = { .name = "third",
+					       .address = "10.0.0.3",
+					       .has_no_atomics = true };
+	struct end third = { 0 };
+
+	fabric_add_device(fixture->fabric, &config);
+	assert_int_equal(device_open(&third.device, "third", NULL), 0);
+	third.assignment = assignments_new(ROLE_RESPONDER, PATTERN_STREAM,
+					   OPERATION_ATOMIC_FETCH_AND_ADD, OPERATION_ATOMIC_BYTES);
+	assert_int_equal(ends_make(fixture, &third), -EOPNOTSUPP);
+	ends_assert_says(&fixture->err, "third has no atomic operations");
+	assert_int_equal(fixture->err.number, EOPNOTSUPP);
+	assert_int_equal(fixture->err.stage, STAGE_RESOURCE);
+	ends_close(&third);
+}
+
 static void each_limit_of_the_device_is_named_with_value_and_limit(void **state)
 {
 	static const struct limit_case cases[] = {
@@ -219,7 +248,7 @@ static void what_this_version_cannot_do_is_refused(void **state)
 	ends_assert_says(&fixture->err, "qp.qp_type");
 	assert_int_equal(fixture->err.number, EOPNOTSUPP);
 	qp->qp_type = QP_TYPE_RC;
-	workload->ops[0].kind = OPERATION_ATOMIC_CMP_AND_SWP;
+	workload->ops[0].kind = OPERATION_KINDS;
 	assert_int_equal(ends_make(fixture, &fixture->left), -EOPNOTSUPP);
 	ends_assert_says(&fixture->err, "workload.ops[0].op");
 	workload->ops[0].kind = -1;
@@ -364,6 +393,7 @@ int main(void)
 		cmocka_unit_test(rights_are_the_least_that_the_operations_need),
 		cmocka_unit_test(completion_queues_hold_all_that_can_wait),
 		TEST(each_limit_of_the_device_is_named_with_value_and_limit),
+		TEST(a_device_without_atomics_is_told_before_anything_is_made),
 		TEST(what_this_version_cannot_do_is_refused),
 		TEST(an_endpoint_that_is_not_there_is_named),
 		TEST(inline_auto_takes_what_the_device_gives),

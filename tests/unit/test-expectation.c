@@ -106,7 +106,7 @@ static void wrong_expressions_are_refused_with_what_to_write(void **state)
 		{ "errors == 0.5", "whole number" },
 		{ "errors == -1", "whole number" },
 		{ "write <= 5ms", "no metric" },
-		{ "atomic_fetch_and_add.latency.p99 <= 5ms", "not in this version" },
+		{ "atomic_fetch_and_sub.latency.p99 <= 5ms", "unknown metric" },
 		{ "loss.ratio <= 1%", "not in this version" },
 		{ "write.response_latency.p99 <= 1ms", "not in this version" },
 		{ "counter.symbol_error.delta == 0", "not in this version" },

@@ -441,7 +441,7 @@ static void the_series_stay_within_their_budget_and_say_what_is_left_out(void **
 
 		snprintf(name, sizeof(name), "node%u", i);
 		run = new_run("mesh", VERDICT_PASS);
-		for (int kind = 0; kind < OPERATION_SUPPORTED; kind++) {
+		for (int kind = 0; kind < OPERATION_KINDS; kind++) {
 			struct measurement *measurement =
 				add_measurement(run, "n1", name, VERDICT_PASS);
 

@@ -223,7 +223,7 @@ static void a_workload_that_does_not_hold_together_is_refused(void **state)
 	refused(scene, ERROR_INPUT, "assignment", PARTS("node-a", "signal_interval", "500"));
 	workload->workload.signal_interval = 1;
 	workload->workload.ops[0].kind = OPERATION_ATOMIC_FETCH_AND_ADD;
-	refused(scene, ERROR_INPUT, "assignment", PARTS("atomic_fetch_and_add"));
+	refused(scene, ERROR_INPUT, "assignment", PARTS("size of an atomic", "8B"));
 	workload->workload.ops[0].kind = OPERATION_WRITE;
 	workload->qp.qp_type = QP_TYPE_UD;
 	refused(scene, ERROR_INPUT, "assignment", PARTS("UD"));

@@ -6,11 +6,13 @@
 static void run_iterations(uint64_t num_qps, uint64_t post_list, uint64_t signal_interval,
 			   uint64_t outstanding, uint64_t iterations, int kind)
 {
+	bool is_atomic = operation_traits(kind) & OPERATION_IS_ATOMIC;
+	uint64_t size_bytes = is_atomic ? OPERATION_ATOMIC_BYTES : 64;
 	struct rig rig;
 	struct workload *workload;
 	const struct totals *totals = &rig.totals[0];
 
-	rig_init(&rig, PATTERN_STREAM, kind, 64);
+	rig_init(&rig, PATTERN_STREAM, kind, size_bytes);
 	workload = &rig.assignment->workload;
 	workload->qp.num_qps = num_qps;
 	workload->qp.max_recv_wr = 64;
@@ -24,7 +26,7 @@ static void run_iterations(uint64_t num_qps, uint64_t post_list, uint64_t signal
 
 	assert_int_equal(totals->end, END_ITERATIONS);
 	assert_int_equal(totals->operations, iterations);
-	assert_int_equal(totals->bytes, iterations * 64);
+	assert_int_equal(totals->bytes, iterations * size_bytes);
 	assert_int_equal(totals->errors, 0);
 	assert_int_equal(totals->class_count, 1);
 	assert_int_equal(totals->classes[0].posted, iterations);
@@ -33,9 +35,11 @@ static void run_iterations(uint64_t num_qps, uint64_t post_list, uint64_t signal
 	assert_true(totals->classes[0].latency.count > 0);
 	assert_false(totals->is_half_round_trip[kind]);
 	rig_check_sums(totals);
-	if (kind == OPERATION_SEND) {
+	assert_true(traffic_is_passive(rig.traffic[1]) !=
+		    (bool)(operation_traits(kind) & OPERATION_TAKES_RECEIVE));
+	if (operation_traits(kind) & OPERATION_TAKES_RECEIVE) {
 		assert_int_equal(rig.totals[1].receives, iterations);
-		assert_int_equal(rig.totals[1].bytes, iterations * 64);
+		assert_int_equal(rig.totals[1].bytes, iterations * size_bytes);
 		assert_int_equal(rig.totals[1].end, END_STOPPED);
 		rig_check_sums(&rig.totals[1]);
 	}
@@ -61,13 +65,46 @@ static void iterations_are_exact_for_every_shape_of_posting(void **state)
 	}
 }
 
-static void sends_and_reads_are_counted_at_both_ends(void **state)
+static void each_operation_is_counted_at_both_ends(void **state)
 {
 	(void)state;
-	run_iterations(1, 1, 1, 1, 777, OPERATION_SEND);
-	run_iterations(3, 4, 8, 16, 777, OPERATION_SEND);
-	run_iterations(1, 1, 1, 4, 777, OPERATION_READ);
-	run_iterations(3, 4, 8, 16, 777, OPERATION_READ);
+	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
+		run_iterations(1, 1, 1, 1, 777, kind);
+		run_iterations(1, 1, 1, 4, 777, kind);
+		run_iterations(3, 4, 8, 16, 777, kind);
+	}
+}
+
+/* What the responder's memory holds shows that they happened there, each once. */
+static void atomics_change_the_other_end_as_often_as_they_completed(void **state)
+{
+	const uint64_t iterations = 1000;
+	struct rig rig;
+	uint64_t sum = 0;
+
+	(void)state;
+	rig_init(&rig, PATTERN_STREAM, OPERATION_ATOMIC_FETCH_AND_ADD, OPERATION_ATOMIC_BYTES);
+	rig_set_op(&rig, 1, OPERATION_ATOMIC_CMP_AND_SWP, 1, OPERATION_ATOMIC_BYTES);
+	rig_set_op(&rig, 2, OPERATION_WRITE, 1, 64);
+	rig_set_op(&rig, 3, OPERATION_READ, 1, 64);
+	rig.assignment->workload.qp.num_qps = 4;
+	rig.assignment->workload.run.duration_ns = 0;
+	rig.assignment->workload.run.iterations = iterations;
+	rig_open(&rig);
+	rig_run(&rig);
+	assert_int_equal(rig.totals[0].operations, iterations);
+	for (size_t i = 0; i < rig.resources[1]->qp_count; i++) {
+		const struct buffer_layout *layout = &rig.resources[1]->layout;
+		uint64_t value;
+
+		memcpy(&value,
+		       rig.resources[1]->buffer + i * layout->stride_bytes +
+			       layout->atomic_offset_bytes,
+		       sizeof(value));
+		sum += value;
+	}
+	assert_int_equal(sum, rig.totals[0].classes[0].completed);
+	rig_done(&rig);
 }
 
 static void the_least_load_that_can_make_progress_makes_it(void **state)
@@ -493,11 +530,6 @@ static void small_peer_buffer(struct rig *rig)
 	rig->infos[1]->buffer_bytes = 64;
 }
 
-static void atomic_operation(struct rig *rig)
-{
-	rig->assignment->workload.workload.ops[0].kind = OPERATION_ATOMIC_FETCH_AND_ADD;
-}
-
 static void huge_inline(struct rig *rig)
 {
 	rig->assignment->workload.workload.ops[0].inline_mode = INLINE_YES;
@@ -517,7 +549,6 @@ static void what_cannot_run_is_refused_in_words(void **state)
 	refuses_with(-EINVAL, "must be 1 to 32768", no_interval);
 	refuses_with(-EPROTO, "\"right\" prepared 0 queue pairs for our 1", fewer_peers);
 	refuses_with(-EPROTO, "a buffer of 64 bytes", small_peer_buffer);
-	refuses_with(-EOPNOTSUPP, "atomic_fetch_and_add is not measured", atomic_operation);
 	refuses_with(-EINVAL, "inline write of 64 bytes is above the 32 bytes", huge_inline);
 	refuses_with(-EOPNOTSUPP, "request_response is not measured", request_response);
 }
@@ -526,7 +557,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(iterations_are_exact_for_every_shape_of_posting),
-		cmocka_unit_test(sends_and_reads_are_counted_at_both_ends),
+		cmocka_unit_test(each_operation_is_counted_at_both_ends),
+		cmocka_unit_test(atomics_change_the_other_end_as_often_as_they_completed),
 		cmocka_unit_test(the_least_load_that_can_make_progress_makes_it),
 		cmocka_unit_test(a_mix_has_its_exact_proportions),
 		cmocka_unit_test(queue_pairs_share_a_deck_when_there_are_many),

@@ -126,8 +126,17 @@ static void what_is_not_in_this_version_is_named_with_what_is(void **state)
 		"workload: {pattern: stream, load: {model: open}, ops: [{op: send, size: 1B}]}\n",
 		"workload.load.model", "closed is");
 	expect_problem(
-		"workload: {pattern: stream, ops: [{op: read, size: 1B}, {op: atomic_fetch_and_add, size: 8B}]}\n",
-		"workload.ops[1].op", "send, write and read are");
+		"workload: {pattern: stream, ops: [{op: read, size: 1B}, {op: atomic_fetch_and_add, size: 4B}]}\n",
+		"workload.ops[1].size", "4B is not the size of an atomic; use 8B");
+	expect_problem(
+		"workload: {pattern: stream, ops: [{op: atomic_cmp_and_swp, size: 8B, inline: true}]}\n",
+		"workload.ops[0].inline", "cannot be inlined");
+	expect_problem(
+		"qp: {max_rd_atomic: 0}\nworkload: {pattern: stream, ops: [{op: atomic_cmp_and_swp, size: 8B}]}\n",
+		"qp.max_rd_atomic", "no atomic");
+	expect_problem(
+		"qp: {max_recv_wr: 4}\nworkload: {pattern: stream, load: {outstanding: 8}, ops: [{op: write_with_imm, size: 8B}]}\n",
+		"qp.max_recv_wr", "4 receives cannot take the 8");
 }
 
 static void a_pingpong_has_one_of_everything(void **state)

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/*
+ * Where things lie in the one registered region of a job, the same on both ends: queue pair i owns
+ * [i * stride, (i + 1) * stride). Its first half is the source of what it sends and the target of
+ * the peer's reads, its second half takes what the peer writes and sends and what our reads and
+ * atomics bring back; behind both, where the workload has atomics, lies what the peer's atomics
+ * work on, so that they change no byte that somebody waits for.
+ *
+ * Buffers are "hot": every operation of a queue pair uses offset 0 of its half, as perftest does
+ * above 2 KiB. Pure.
+ */
+
+#include "model/workload.h"
+
+#define BUFFER_LAYOUT_LINE_BYTES 64 /* parts begin at multiples of it */
+
+struct buffer_layout {
+	uint64_t half_bytes; /* largest size, rounded up to a line */
+	uint64_t atomic_offset_bytes; /* in a queue pair's part */
+	uint64_t stride_bytes;
+	uint64_t total_bytes; /* rounded up to 4096 */
+};
+
+/* Fields within the ranges of their tables: nothing overflows. */
+void buffer_layout_of(const struct workload *workload, struct buffer_layout *ret);
