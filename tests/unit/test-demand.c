@@ -159,7 +159,9 @@ static void a_device_without_atomics_is_told_before_anything_is_made(void **stat
 	assert_int_equal(device_open(&third.device, "third", NULL), 0);
 	third.assignment = assignments_new(ROLE_RESPONDER, PATTERN_STREAM,
 					   OPERATION_ATOMIC_FETCH_AND_ADD, OPERATION_ATOMIC_BYTES);
-	assert_int_equal(ends_make(fixture, &third), -EOPNOTSUPP);
+	assert_int_equal(resources_new(&third.resources, third.device, third.assignment,
+				       &third.steps, &fixture->err),
+			 -EOPNOTSUPP);
 	ends_assert_says(&fixture->err, "third has no atomic operations");
 	assert_int_equal(fixture->err.number, EOPNOTSUPP);
 	assert_int_equal(fixture->err.stage, STAGE_RESOURCE);
