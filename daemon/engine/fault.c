@@ -123,6 +123,15 @@ void fault_completion(struct flow *flow, const struct ibv_wc *wc, uint64_t now_t
 	}
 }
 
+/* What was recorded about ends the flow. */
+static void end_with_error(struct flow *flow, uint64_t now_ticks)
+{
+	flow->errors++;
+	if (flow->state <= FLOW_CLOSING) {
+		flow_end(flow, END_ERROR, now_ticks);
+	}
+}
+
 void fault_poll(struct flow *flow, int result, uint64_t now_ticks)
 {
 	struct failure *failure = first_failure(flow, now_ticks);
@@ -133,10 +142,20 @@ void fault_poll(struct flow *flow, int result, uint64_t now_ticks)
 			       "%d); see the kernel's log",
 			       assignment_local(flow->assignment)->device, result);
 	}
-	flow->errors++;
-	if (flow->state <= FLOW_CLOSING) {
-		flow_end(flow, END_ERROR, now_ticks);
+	end_with_error(flow, now_ticks);
+}
+
+void fault_arm(struct flow *flow, int number, uint64_t now_ticks)
+{
+	struct failure *failure = first_failure(flow, now_ticks);
+
+	if (failure) {
+		error_set_call(&failure->error, number, ERROR_DEVICE, STAGE_RUN,
+			       "ibv_req_notify_cq",
+			       "%s refuses to tell of completions (cq.mode: event)",
+			       assignment_local(flow->assignment)->device);
 	}
+	end_with_error(flow, now_ticks);
 }
 
 void fault_wr_id(struct flow *flow, const struct ibv_wc *wc, uint64_t now_ticks)
@@ -153,10 +172,7 @@ void fault_wr_id(struct flow *flow, const struct ibv_wc *wc, uint64_t now_ticks)
 		failure->error.stage = STAGE_RUN;
 		text_copy(failure->error.call, sizeof(failure->error.call), "ibv_poll_cq");
 	}
-	flow->errors++;
-	if (flow->state <= FLOW_CLOSING) {
-		flow_end(flow, END_ERROR, now_ticks);
-	}
+	end_with_error(flow, now_ticks);
 }
 
 void fault_call(struct flow *flow, const char *call, int number, size_t qp_index, int operation,
@@ -171,8 +187,5 @@ void fault_call(struct flow *flow, const char *call, int number, size_t qp_index
 			       operation_word(operation), (unsigned long long)failure->qp_num,
 			       assignment_local(flow->assignment)->device);
 	}
-	flow->errors++;
-	if (flow->state <= FLOW_CLOSING) {
-		flow_end(flow, END_ERROR, now_ticks);
-	}
+	end_with_error(flow, now_ticks);
 }

@@ -16,6 +16,8 @@ void fault_call(struct flow *flow, const char *call, int number, size_t qp_index
 		uint64_t now_ticks);
 /* ibv_poll_cq gave `result`, below 0. */
 void fault_poll(struct flow *flow, int result, uint64_t now_ticks);
+/* Completion events cannot be asked for: number, a positive errno, says why. */
+void fault_arm(struct flow *flow, int number, uint64_t now_ticks);
 /* The device completed what was never posted. */
 void fault_wr_id(struct flow *flow, const struct ibv_wc *wc, uint64_t now_ticks);
 /*

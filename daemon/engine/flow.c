@@ -8,6 +8,7 @@
 #include "engine/fault.h"
 #include "engine/flush.h"
 #include "util/memory.h"
+#include "verbs/notify.h"
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
@@ -107,6 +108,7 @@ int flow_init(struct flow *flow, const struct flow_pattern *pattern, struct reso
 			       .remote = copy,
 			       .is_answering = assignment->role == ROLE_RESPONDER,
 			       .failure = FAILURE_INIT };
+	flow->burst_empty = resources->channel ? 1 : FLOW_BURST_EMPTY;
 	flow->flush_state = memory_new_array(resources->qp_count, sizeof(*flow->flush_state));
 	ret = expand_classes(flow, err);
 	if (ret == 0) {
@@ -299,6 +301,34 @@ static void look_at_clock(struct flow *flow)
 	}
 }
 
+/* Asks for an event of whatever comes from now on, and looks once more. */
+static bool burst_armed(struct flow *flow)
+{
+	struct resources *resources = flow->resources;
+	int number;
+
+	notify_take(resources->channel);
+	number = notify_arm(resources->send_cq);
+	if (number == 0 && resources->recv_depth > 0) {
+		number = notify_arm(resources->recv_cq);
+	}
+	if (number != 0) {
+		fault_arm(flow, number, clock_ticks());
+		return false;
+	}
+	return flow->burst(flow);
+}
+
+static bool burst(struct flow *flow)
+{
+	if (flow->has_slept) {
+		flow->has_slept = false;
+		flow->seen_ticks = clock_ticks();
+	}
+	return flow->burst(flow) ||
+	       (flow->resources->channel && flow->state <= FLOW_CLOSING && burst_armed(flow));
+}
+
 bool flow_step(struct flow *flow, bool *ret_found)
 {
 	bool has_found = false;
@@ -307,7 +337,7 @@ bool flow_step(struct flow *flow, bool *ret_found)
 		begin_first(flow);
 	}
 	if (flow->state <= FLOW_CLOSING) {
-		has_found = flow->burst(flow);
+		has_found = burst(flow);
 		if (has_found) {
 			note_look(flow, flow->found_ticks);
 		} else {
@@ -334,6 +364,15 @@ uint64_t flow_next_ticks(const struct flow *flow)
 		next = earlier(next, flow->found_ticks + flow->stall_ticks);
 	}
 	return next;
+}
+
+int flow_sleep_fd(struct flow *flow)
+{
+	if (!flow->resources->channel || flow->state > FLOW_CLOSING) {
+		return -1;
+	}
+	flow->has_slept = true;
+	return flow->resources->channel->fd;
 }
 
 void flow_stop(struct flow *flow)

@@ -20,8 +20,8 @@
 #include "model/sample.h"
 #include "verbs/resources.h"
 
-/* A burst ends after so many rounds, polls in a row that found nothing, or ticks: then the mailbox
- * is looked at. */
+/* A burst ends after so many rounds, polls in a row that found nothing (one with cq.mode: event),
+ * or ticks: then the mailbox is looked at. */
 #define FLOW_BURST_ROUNDS 64
 #define FLOW_BURST_EMPTY 64
 #define FLOW_BURST_NS 500000ull
@@ -84,6 +84,8 @@ struct flow {
 	bool has_begun; /* first burst was made */
 	bool is_restarting; /* closing, to begin again with the window open */
 	bool is_answering; /* a responder: the window opens with the first arrival */
+	bool has_slept; /* since the last look */
+	unsigned burst_empty; /* polls in vain after which a burst ends */
 	int end; /* enum sample_end */
 
 	size_t class_count;
@@ -119,6 +121,11 @@ void flow_start(struct flow *flow);
 /* False once it is over. */
 bool flow_step(struct flow *flow, bool *ret_found);
 uint64_t flow_next_ticks(const struct flow *flow);
+/*
+ * After a step that found nothing: with cq.mode: event the descriptor that can be read once there
+ * is something, to sleep on until then; else -1.
+ */
+int flow_sleep_fd(struct flow *flow);
 
 /* window.next_ticks was reached: opens, cuts or closes the window. May change the state. */
 void flow_tick(struct flow *flow, uint64_t now_ticks);

@@ -129,7 +129,7 @@ bool hotloop_one(struct flow *flow)
 			break;
 		}
 		while ((count = poll_round(stream, wcs, &now_ticks)) == 0 && !has_posted) {
-			if (++empty == FLOW_BURST_EMPTY) {
+			if (++empty == flow->burst_empty) {
 				return has_found;
 			}
 		}
@@ -228,7 +228,7 @@ bool hotloop_many(struct flow *flow)
 			break;
 		}
 		while ((count = poll_round(stream, wcs, &now_ticks)) == 0 && !has_posted) {
-			if (++empty == FLOW_BURST_EMPTY) {
+			if (++empty == flow->burst_empty) {
 				return has_found;
 			}
 		}

@@ -7,9 +7,8 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* What one burst may spend on looking in vain: a look at a completion queue costs as much as many
- * at memory. */
-#define LOOKS (LOOK_COST * FLOW_BURST_EMPTY)
+/* Of what one burst may spend on looking in vain: a look at a completion queue costs as much as
+ * many at memory. */
 #define LOOK_COST 16
 
 /* What is waited for must not be there already: another size may have left any byte in its place.
@@ -211,7 +210,7 @@ bool rally_initiate(struct flow *flow)
 	struct pingpong *pingpong = flow->own;
 	uint64_t now_ticks = clock_ticks();
 	uint64_t until_ticks = now_ticks + flow->burst_ticks;
-	int looks = LOOKS;
+	int looks = LOOK_COST * (int)flow->burst_empty;
 	bool has_found = false;
 
 	for (unsigned round = 0; round < FLOW_BURST_ROUNDS; round++) {
@@ -248,7 +247,7 @@ bool rally_answer(struct flow *flow)
 	struct pingpong_class *answered;
 	uint64_t iteration;
 	uint64_t now_ticks;
-	int looks = LOOKS;
+	int looks = LOOK_COST * (int)flow->burst_empty;
 	bool has_found = false;
 
 	for (unsigned round = 0; round < FLOW_BURST_ROUNDS; round++) {

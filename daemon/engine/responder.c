@@ -107,7 +107,7 @@ static bool responder_burst(struct flow *flow)
 				fault_poll(flow, count, clock_ticks());
 				return has_found;
 			}
-			if (++empty == FLOW_BURST_EMPTY) {
+			if (++empty == flow->burst_empty) {
 				return has_found;
 			}
 		}

@@ -96,6 +96,11 @@ bool traffic_step(struct traffic *traffic, bool *ret_found)
 	return flow_step(&traffic->flow, ret_found);
 }
 
+int traffic_sleep_fd(struct traffic *traffic)
+{
+	return flow_sleep_fd(&traffic->flow);
+}
+
 void traffic_stop(struct traffic *traffic)
 {
 	flow_stop(&traffic->flow);

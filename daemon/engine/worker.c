@@ -12,6 +12,7 @@
 
 #define SPARE_REPORTS 8
 #define PROGRESS_LEAST_NS 100000000ull
+#define SLEEP_MOST_NS 100000000ull
 
 enum command_kind { COMMAND_START, COMMAND_STOP, COMMAND_QUIT };
 
@@ -116,6 +117,23 @@ static bool obey(struct worker *worker)
 	return true;
 }
 
+/* Nothing was found. A sleeper makes steps, too: the watchdog looks whether it does. */
+static struct thread_next next_look(struct worker *worker)
+{
+	uint64_t next_mono_ns = traffic_next_mono_ns(worker->traffic);
+	int fd = traffic_sleep_fd(worker->traffic);
+	uint64_t most_mono_ns;
+
+	if (fd < 0) {
+		return (struct thread_next){ .want = THREAD_POLL, .until_mono_ns = next_mono_ns };
+	}
+	most_mono_ns = clock_mono_ns() + SLEEP_MOST_NS;
+	return (struct thread_next){ .want = THREAD_WAIT_FD,
+				     .until_mono_ns = next_mono_ns < most_mono_ns ? next_mono_ns
+										  : most_mono_ns,
+				     .fd = fd };
+}
+
 static struct thread_next worker_step(void *arg)
 {
 	struct worker *worker = arg;
@@ -146,8 +164,7 @@ static struct thread_next worker_step(void *arg)
 	if (has_found) {
 		return (struct thread_next){ .want = THREAD_AGAIN };
 	}
-	return (struct thread_next){ .want = THREAD_POLL,
-				     .until_mono_ns = traffic_next_mono_ns(worker->traffic) };
+	return next_look(worker);
 }
 
 static void wake(void *arg)
@@ -175,13 +192,14 @@ static void destroy(struct worker *worker)
 }
 
 int worker_new(struct worker **ret_worker, const char *name, const struct placement *placement,
-	       struct mailbox *reports, void *owner, struct error *err)
+	       bool has_events, struct mailbox *reports, void *owner, struct error *err)
 {
 	struct worker *worker = memory_new(sizeof(*worker));
 	struct thread_options options = { .name = name,
 					  .cpu = -1,
 					  .cpus = placement ? placement->cpus : NULL,
 					  .cpu_count = placement ? placement->count : 0,
+					  .has_descriptor = has_events,
 					  .is_measuring = true };
 	int ret;
 

@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * A measuring worker: one thread for one job's traffic, busy-polling only while it measures.
+ * A measuring worker: one thread for one job's traffic, busy-polling only while it measures, or,
+ * where the traffic has completion events, sleeping until they come.
  * Control thread: everything but the step; worker_new and worker_free, which may block, on a setup
  * thread, that has the worker before and after.
  */
@@ -27,9 +28,10 @@ struct worker_report {
 struct worker;
 
 /* reports: where worker_report messages go; the reader gives them back with worker_report_free.
- * placement: NULL = any CPU. Starts the thread; it waits. */
+ * placement: NULL = any CPU. has_events: its traffic may sleep (cq.mode: event). Starts the
+ * thread; it waits. */
 int worker_new(struct worker **ret, const char *name, const struct placement *placement,
-	       struct mailbox *reports, void *owner, struct error *err);
+	       bool has_events, struct mailbox *reports, void *owner, struct error *err);
 /* Hands the traffic over; STARTED follows once it posted (or is ready), then PROGRESS, then
  * FINISHED exactly once. */
 void worker_start(struct worker *worker, struct traffic *traffic);

@@ -35,10 +35,11 @@ static uint64_t known_or_0(const struct participant *end, uint64_t value)
 	return end->totals.host.is_read && is_known(value) ? value : 0;
 }
 
-static bool has_share(const struct participant *end)
+/* One that sleeps until completions come uses less of it by itself. */
+static bool has_share(const struct measurement *m, const struct participant *end)
 {
-	return end->has_totals && end->totals.window_ns >= MIN_WINDOW_NS &&
-	       end->totals.worker_cpu_ns > 0;
+	return m->assignment.workload.cq.mode == CQ_MODE_POLL && end->has_totals &&
+	       end->totals.window_ns >= MIN_WINDOW_NS && end->totals.worker_cpu_ns > 0;
 }
 
 static double share_of(const struct participant *end)
@@ -67,12 +68,12 @@ static bool was_away(const struct measurement *m, const struct participant *end)
 
 enum taker { TAKER_UNKNOWN, TAKER_CGROUP, TAKER_HYPERVISOR };
 
-static enum taker taker_of(const struct participant *end)
+static enum taker taker_of(const struct measurement *m, const struct participant *end)
 {
 	const struct host_report *host = &end->totals.host;
 	double missing_ns = 0;
 
-	if (has_share(end)) {
+	if (has_share(m, end)) {
 		missing_ns = (1 - share_of(end)) * (double)end->totals.window_ns;
 	} else {
 		missing_ns = (double)known_or_0(end, host->longest_gap_ns);
@@ -91,13 +92,13 @@ static enum taker taker_of(const struct participant *end)
 /* enum confidence, or -1: nothing says so. */
 static int starvation_of(const struct measurement *m, const struct participant *end)
 {
-	bool is_starved = was_away(m, end) || (has_share(end) && share_of(end) < STARVED_SHARE);
+	bool is_starved = was_away(m, end) || (has_share(m, end) && share_of(end) < STARVED_SHARE);
 
 	if (is_starved) {
-		return taker_of(end) == TAKER_UNKNOWN ? CONFIDENCE_LIKELY : CONFIDENCE_CERTAIN;
+		return taker_of(m, end) == TAKER_UNKNOWN ? CONFIDENCE_LIKELY : CONFIDENCE_CERTAIN;
 	}
-	return has_share(end) && (share_of(end) < SHORT_SHARE ||
-				  switches_per_s(end) >= MANY_SWITCHES_PER_S)
+	return has_share(m, end) && (share_of(end) < SHORT_SHARE ||
+				     switches_per_s(end) >= MANY_SWITCHES_PER_S)
 		       ? CONFIDENCE_POSSIBLE
 		       : -1;
 }
@@ -108,7 +109,7 @@ static bool lacks_more(const struct measurement *m, const struct participant *a,
 	int first = starvation_of(m, a);
 	int second = starvation_of(m, b);
 
-	if (first != second || !has_share(a) || !has_share(b)) {
+	if (first != second || !has_share(m, a) || !has_share(m, b)) {
 		return first > second;
 	}
 	return share_of(a) < share_of(b);
@@ -192,12 +193,13 @@ static void add_slow(const struct participant *end, struct text *out)
 	}
 }
 
-static void write_evidence(const struct participant *end, struct text *out)
+static void write_evidence(const struct measurement *m, const struct participant *end,
+			   struct text *out)
 {
 	const struct host_report *host = &end->totals.host;
 	char gap[UNITS_SIZE];
 
-	if (has_share(end)) {
+	if (has_share(m, end)) {
 		text_format(
 			out,
 			"the measuring thread had %.1f %% of a CPU while polling, and was put aside %" PRIu64
@@ -239,10 +241,10 @@ void host_evidence_find(struct measurement *m)
 	if (confidence < 0) {
 		return;
 	}
-	write_evidence(end, &evidence);
+	write_evidence(m, end, &evidence);
 	finding_add(&m->findings, FINDING_HOST_STARVED, (enum confidence)confidence, evidence.data,
 		    "%s did not give the tester enough CPU%s", end->endpoint.node,
-		    confidence >= CONFIDENCE_LIKELY ? taker_words(taker_of(end)) : "");
+		    confidence >= CONFIDENCE_LIKELY ? taker_words(taker_of(m, end)) : "");
 	if (confidence < CONFIDENCE_CERTAIN && host->is_read && host->throttled_ns == 0 &&
 	    host->stolen_ns == 0) {
 		finding_doubt(&m->findings, FINDING_HOST_STARVED,
@@ -250,9 +252,9 @@ void host_evidence_find(struct measurement *m)
 	}
 }
 
-static void add_end(const struct participant *end, struct text *out)
+static void add_end(const struct measurement *m, const struct participant *end, struct text *out)
 {
-	if (!has_share(end)) {
+	if (!has_share(m, end)) {
 		return;
 	}
 	text_format(out, "%s%s gave its measuring thread %.1f %% of a CPU", out->length ? "; " : "",
@@ -268,8 +270,8 @@ void host_evidence_say(const struct measurement *m, char *out, size_t size)
 {
 	_cleanup_text_ struct text text = TEXT_INIT;
 
-	add_end(&m->initiator, &text);
-	add_end(&m->responder, &text);
+	add_end(m, &m->initiator, &text);
+	add_end(m, &m->responder, &text);
 	text_copy(out, size, text.length ? text.data : "");
 }
 

@@ -40,11 +40,10 @@ static void check_supported(struct workload_check *check)
 
 	check_word(check, "qp.qp_type", qp_type_names, w->qp.qp_type, 1, "RC is");
 	check_word(check, "qp.cm", qp_cm_names, w->qp.cm, 1, "exchange is");
-	check_word(check, "cq.mode", cq_mode_names, w->cq.mode, 1, "poll is");
 	check_word(check, "workload.pattern", workload_pattern_names, w->workload.pattern, 2,
 		   "pingpong and stream are");
-	check_word(check, "workload.direction", workload_direction_names, w->workload.direction, 1,
-		   "forward is; swap peers.from and peers.to for the other way");
+	check_word(check, "workload.direction", workload_direction_names, w->workload.direction, 2,
+		   "forward and reverse are");
 	check_word(check, "workload.load.model", load_model_names, w->workload.load.model, 1,
 		   "closed is");
 }
@@ -121,6 +120,15 @@ static void check_sizes(struct workload_check *check, const char *place, size_t 
 			workload_check_complain(
 				check, field, "workload.pattern",
 				"a write of 0 bytes cannot be seen by the other end of a pingpong; use 1B or more");
+		}
+		if (op->kind == OPERATION_WRITE && settings->pattern == PATTERN_PINGPONG &&
+		    check->workload->cq.mode == CQ_MODE_EVENT) {
+			snprintf(field, sizeof(field), "%s.op", place);
+			workload_check_complain(
+				check, field, "cq.mode",
+				"a ping-pong sees a write in memory, and no completion event tells of it; use write_with_imm "
+				"or send, or cq.mode: poll");
+			snprintf(field, sizeof(field), "%s.size", place);
 		}
 		if ((operation_traits(op->kind) & OPERATION_IS_ATOMIC) &&
 		    size_bytes != OPERATION_ATOMIC_BYTES) {

@@ -60,13 +60,19 @@ void plan_free(struct plan *plan)
 	free(plan);
 }
 
+/* Who requests is the initiator, whoever began the run. */
+static bool is_reverse(const struct plan_builder *builder)
+{
+	return builder->request.scenario->workload.workload.direction == DIRECTION_REVERSE;
+}
+
 static struct plan_pair *add_pair(struct plan *plan, bool is_refused)
 {
 	struct plan_builder *builder = plan->builder;
 	const struct plan_request *request = &builder->request;
 	const struct scenario *scenario = request->scenario;
-	const char *from = request->nodes[builder->from].name;
-	const char *to = request->nodes[builder->to].name;
+	size_t initiator = is_reverse(builder) ? builder->to : builder->from;
+	size_t responder = is_reverse(builder) ? builder->from : builder->to;
 	struct plan_pair *pair = memory_new(sizeof(*pair));
 	struct assignment *assignment = &pair->assignment;
 
@@ -78,11 +84,14 @@ static struct plan_pair *add_pair(struct plan *plan, bool is_refused)
 	assignment->role = ROLE_INITIATOR;
 	assignment->is_disruptive = scenario->is_disruptive;
 	assignment->is_scheduled = request->is_scheduled;
-	text_copy(assignment->initiator.node, sizeof(assignment->initiator.node), from);
-	text_copy(assignment->responder.node, sizeof(assignment->responder.node), to);
+	text_copy(assignment->initiator.node, sizeof(assignment->initiator.node),
+		  request->nodes[initiator].name);
+	text_copy(assignment->responder.node, sizeof(assignment->responder.node),
+		  request->nodes[responder].name);
 	assignment->initiator.gid_index = SCHEMA_AUTO;
 	assignment->responder.gid_index = SCHEMA_AUTO;
 	assignment->workload = scenario->workload;
+	assignment->workload.workload.direction = DIRECTION_FORWARD;
 	assignment->seed = scenario->workload.workload.seed != 0
 				   ? scenario->workload.workload.seed
 				   : prng_hash(request->run_id, plan->count);
@@ -95,8 +104,8 @@ static struct plan_pair *add_pair(struct plan *plan, bool is_refused)
 		plan->briefs =
 			memory_resize(plan->briefs, builder->capacity, sizeof(*plan->briefs));
 	}
-	plan->briefs[plan->count] = (struct plan_brief){ .initiator = (unsigned)builder->from,
-							 .responder = (unsigned)builder->to,
+	plan->briefs[plan->count] = (struct plan_brief){ .initiator = (unsigned)initiator,
+							 .responder = (unsigned)responder,
 							 .is_refused = is_refused };
 	plan->pairs[plan->count++] = pair;
 	return pair;
@@ -120,9 +129,10 @@ static void take_port(struct endpoint *endpoint, struct port *copy, const struct
 static void add_ports(struct plan *plan, const struct port *a, const struct port *b)
 {
 	struct plan_pair *pair = add_pair(plan, false);
+	bool is_swapped = is_reverse(plan->builder);
 
-	take_port(&pair->assignment.initiator, &pair->initiator_port, a);
-	take_port(&pair->assignment.responder, &pair->responder_port, b);
+	take_port(&pair->assignment.initiator, &pair->initiator_port, is_swapped ? b : a);
+	take_port(&pair->assignment.responder, &pair->responder_port, is_swapped ? a : b);
 	plan_pair_resolve(pair);
 	plan->briefs[plan->count - 1].is_refused = error_is_set(&pair->failure.error);
 }

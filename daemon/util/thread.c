@@ -4,12 +4,14 @@
 #include <assert.h>
 #include <errno.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,7 +25,7 @@
 #define MAX_CPUS 65536
 
 /* Of `wake`. */
-enum { WAKE_NONE, WAKE_PENDING, WAKE_SLEEPING };
+enum { WAKE_NONE, WAKE_PENDING, WAKE_SLEEPING, WAKE_POLLING };
 /* Of `life`. */
 enum { LIFE_RUNNING, LIFE_ENDED, LIFE_DETACHED };
 
@@ -31,6 +33,7 @@ struct thread {
 	pthread_t id;
 	char name[NAME_SIZE];
 	bool is_measuring;
+	int wake_fd; /* an eventfd that wakes who waits for a descriptor, or -1 */
 	thread_step_fn step;
 	void *arg;
 	_Atomic uint32_t wake; /* a futex: who sleeps, whether to */
@@ -75,10 +78,50 @@ void thread_wake(struct thread *thread)
 {
 	int saved_errno = errno; /* signal handlers may call */
 
-	if (atomic_exchange(&thread->wake, WAKE_PENDING) == WAKE_SLEEPING) {
+	switch (atomic_exchange(&thread->wake, WAKE_PENDING)) {
+	case WAKE_SLEEPING:
 		futex_wake_all(&thread->wake);
+		break;
+	case WAKE_POLLING:
+		(void)eventfd_write(thread->wake_fd, 1);
+		break;
+	default:
+		break;
 	}
 	errno = saved_errno;
+}
+
+/* Until a wake, the descriptor, or the deadline; returns early for a signal. */
+static void wait_for_fd(struct thread *thread, int fd, uint64_t until_mono_ns)
+{
+	struct pollfd fds[] = { { .fd = fd, .events = POLLIN },
+				{ .fd = thread->wake_fd, .events = POLLIN } };
+	uint32_t expected = WAKE_NONE;
+	eventfd_t ignored;
+
+	if (atomic_compare_exchange_strong(&thread->wake, &expected, WAKE_POLLING)) {
+		uint64_t now_mono_ns = clock_mono_ns();
+		uint64_t left_ns = until_mono_ns > now_mono_ns ? until_mono_ns - now_mono_ns : 0;
+		struct timespec timeout = { .tv_sec = (time_t)(left_ns / NS_PER_S),
+					    .tv_nsec = (long)(left_ns % NS_PER_S) };
+
+		(void)ppoll(fds, sizeof(fds) / sizeof(fds[0]),
+			    until_mono_ns == CLOCK_NEVER ? NULL : &timeout, NULL);
+		/* A wake may be told a moment after it was seen: whenever it is, it is taken. */
+		if (fds[1].revents) {
+			(void)eventfd_read(thread->wake_fd, &ignored);
+		}
+	}
+	/* An exchange, to see what the waker wrote before it woke. */
+	atomic_exchange(&thread->wake, WAKE_NONE);
+}
+
+static void thread_end(struct thread *thread)
+{
+	if (thread->wake_fd >= 0) {
+		close(thread->wake_fd);
+	}
+	free(thread);
 }
 
 static void wait_for_wake(struct thread *thread, uint64_t until_mono_ns)
@@ -115,13 +158,17 @@ static void *thread_run(void *arg)
 		case THREAD_WAIT:
 			wait_for_wake(thread, next.until_mono_ns);
 			break;
+		case THREAD_WAIT_FD:
+			assert(thread->wake_fd >= 0);
+			wait_for_fd(thread, next.fd, next.until_mono_ns);
+			break;
 		case THREAD_DONE:
 			is_done = true;
 			break;
 		}
 	}
 	if (atomic_exchange(&thread->life, LIFE_ENDED) == LIFE_DETACHED) {
-		free(thread);
+		thread_end(thread);
 	} else {
 		futex_wake_all(&thread->life);
 	}
@@ -203,15 +250,24 @@ static int pin_to(const int *cpus, unsigned count, const char *name, pthread_att
 int thread_start(struct thread **ret_thread, const struct thread_options *options,
 		 thread_step_fn step, void *arg, struct error *err)
 {
-	_cleanup_free_ struct thread *thread = memory_new(sizeof(*thread));
+	struct thread *thread = memory_new(sizeof(*thread));
 	pthread_attr_t attributes;
-	int ret;
+	int ret = 0;
 
 	thread->step = step;
 	thread->arg = arg;
 	thread->is_measuring = options->is_measuring;
+	thread->wake_fd = -1;
 	text_copy(thread->name, sizeof(thread->name), options->name);
 	pthread_attr_init(&attributes);
+	if (options->has_descriptor) {
+		thread->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		if (thread->wake_fd < 0) {
+			ret = error_set_call(err, errno, ERROR_RESOURCE, STAGE_RESOURCE, "eventfd",
+					     "thread \"%s\" cannot be started", options->name);
+			goto out;
+		}
+	}
 	if (options->cpus || options->cpu != -1) {
 		bool is_set = options->cpus != NULL;
 
@@ -231,6 +287,9 @@ int thread_start(struct thread **ret_thread, const struct thread_options *option
 	}
 	*ret_thread = take(thread);
 out:
+	if (thread) {
+		thread_end(thread);
+	}
 	pthread_attr_destroy(&attributes);
 	return ret;
 }
@@ -248,7 +307,7 @@ int thread_join(struct thread **thread, uint64_t deadline_mono_ns)
 	}
 	/* All that is left of it is its return. */
 	pthread_join(joined->id, NULL);
-	free(joined);
+	thread_end(joined);
 	*thread = NULL;
 	return 0;
 }
@@ -260,7 +319,7 @@ void thread_detach(struct thread **thread)
 
 	if (atomic_exchange(&detached->life, LIFE_DETACHED) == LIFE_ENDED) {
 		pthread_join(id, NULL);
-		free(detached);
+		thread_end(detached);
 	} else {
 		pthread_detach(id); /* its memory may be gone already */
 	}

@@ -19,6 +19,7 @@ enum thread_want {
 	THREAD_POLL, /* busy-polling and found nothing; call again at once, the clock may move on to
 			`until` */
 	THREAD_WAIT, /* nothing to do before thread_wake or `until` */
+	THREAD_WAIT_FD, /* nor before `fd` can be read; for threads with has_descriptor */
 	THREAD_DONE, /* never call again */
 };
 
@@ -26,6 +27,7 @@ struct thread_next {
 	enum thread_want want;
 	uint64_t until_mono_ns; /* CLOCK_NEVER, or when the step must run even if not woken (POLL,
 				   WAIT) */
+	int fd; /* WAIT_FD */
 };
 
 typedef struct thread_next (*thread_step_fn)(void *arg);
@@ -37,6 +39,7 @@ struct thread_options {
 	int cpu; /* pinned to this CPU, or -1 */
 	const int *cpus; /* or kept to these, those of them that this process may use; NULL: not */
 	unsigned cpu_count;
+	bool has_descriptor; /* may ask for WAIT_FD; costs a descriptor of its own */
 	bool is_measuring; /* takes its turn as any program does, whatever thread_give_way said */
 };
 

@@ -11,6 +11,7 @@
 #include "verbs/call.h"
 #include "verbs/connect.h"
 #include "verbs/demand.h"
+#include "verbs/notify.h"
 #include "verbs/queue_pair.h"
 
 #define PSN_MASK 0xffffffu
@@ -53,7 +54,7 @@ static int create_cq(struct resources *resources, uint64_t entries, struct ibv_c
 {
 	uint64_t started_mono_ns = call_begin("ibv_create_cq");
 
-	*ret = ibv_create_cq(resources->device->context, (int)entries, NULL, NULL, 0);
+	*ret = ibv_create_cq(resources->device->context, (int)entries, NULL, resources->channel, 0);
 	if (!*ret) {
 		return error_set_call(
 			err, errno ? errno : ENOMEM, ERROR_RESOURCE, STAGE_RESOURCE,
@@ -66,7 +67,7 @@ static int create_cq(struct resources *resources, uint64_t entries, struct ibv_c
 	return 0;
 }
 
-static int create_shared(struct resources *resources, const struct demand *demand,
+static int create_shared(struct resources *resources, const struct demand *demand, int cq_mode,
 			 struct steps *steps, struct error *err)
 {
 	uint64_t started_mono_ns = call_begin("ibv_alloc_pd");
@@ -88,6 +89,12 @@ static int create_shared(struct resources *resources, const struct demand *deman
 	}
 	resources->mr = resources->region.mr;
 	resources->buffer = resources->region.buffer;
+	if (cq_mode == CQ_MODE_EVENT) {
+		ret = notify_open(&resources->channel, resources->device, steps, err);
+		if (ret < 0) {
+			return ret;
+		}
+	}
 	ret = create_cq(resources, demand->send_cqe, &resources->send_cq, steps, err);
 	return ret < 0 ? ret
 		       : create_cq(resources, demand->recv_cqe, &resources->recv_cq, steps, err);
@@ -233,7 +240,7 @@ static int build(struct resources *resources, const struct assignment *assignmen
 	}
 	resources->layout = demand.layout;
 	resources->recv_depth = demand.recv_depth;
-	ret = create_shared(resources, &demand, steps, err);
+	ret = create_shared(resources, &demand, assignment->workload.cq.mode, steps, err);
 	if (ret < 0) {
 		return ret;
 	}
@@ -341,6 +348,7 @@ void resources_free(struct resources *resources, struct steps *steps)
 			call_end(steps, "destroy_cq", started_mono_ns, 0);
 		}
 	}
+	notify_close(resources->channel, steps);
 	region_done(&resources->region, steps);
 	if (resources->pd) {
 		uint64_t started_mono_ns = call_begin("ibv_dealloc_pd");

@@ -6,8 +6,9 @@
  * in between. Errors name the call, the attribute and the device's limit ("qp.max_send_wr 40000 is
  * above rxe0's max_qp_wr 32768"), not a bare ENOMEM.
  *
- * Steps, in this order: alloc_pd, map_buffer and reg_mr (with bytes), create_cq, create_qp,
- * modify_init, post_recv; modify_rtr, modify_rts; destroy_qp, destroy_cq, dereg_mr, dealloc_pd.
+ * Steps, in this order: alloc_pd, map_buffer and reg_mr (with bytes), create_comp_channel
+ * (cq.mode: event), create_cq, create_qp, modify_init, post_recv; modify_rtr, modify_rts;
+ * destroy_qp, destroy_cq, destroy_comp_channel, dereg_mr, dealloc_pd.
  */
 
 #include <infiniband/verbs.h>
@@ -26,6 +27,7 @@ struct resources {
 	struct ibv_mr *mr; /* of the region */
 	uint8_t *buffer; /* of the region; zeroed */
 	struct buffer_layout layout;
+	struct ibv_comp_channel *channel; /* of both queues; NULL: they are polled */
 	struct ibv_cq *send_cq;
 	struct ibv_cq *recv_cq; /* own queue, as perftest has */
 	size_t qp_count;

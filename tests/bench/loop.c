@@ -209,7 +209,8 @@ static void connect_to(struct end *end, const struct end *other, struct mailbox 
 	}
 	end->has_worker = !traffic_is_passive(end->traffic);
 	end->is_over = !end->has_worker;
-	if (end->has_worker && worker_new(&end->worker, "loop", NULL, reports, end, &err) < 0) {
+	if (end->has_worker &&
+	    worker_new(&end->worker, "loop", NULL, false, reports, end, &err) < 0) {
 		die(&err);
 	}
 }

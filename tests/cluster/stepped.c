@@ -132,6 +132,28 @@ static void three_parties_measure_between_two_that_did_not_ask(void **state)
 	cluster_free(cluster);
 }
 
+static void in_reverse_the_peer_requests_in_a_run_that_this_node_begins(void **state)
+{
+	struct cluster *cluster = cluster_new(
+		4, 2,
+		"scenarios:\n"
+		"  - name: back\n"
+		"    disruptive: true\n"
+		"    peers: { from: name=node01, to: name=node02 }\n"
+		"    workload: { pattern: stream, direction: reverse, ops: [{ op: send, size: 64B }] }\n"
+		"    run: { warmup: 0s, iterations: 100 }\n");
+	const struct run *run;
+
+	(void)state;
+	cluster_start_all(cluster);
+	run = cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "back"));
+	cluster_expect(run, VERDICT_PASS, ERROR_NONE, STAGE_NONE, "", NULL);
+	assert_string_equal(run->measurements[0]->initiator.endpoint.node, "node02");
+	assert_int_equal(run->measurements[0]->initiator.totals.operations, 100);
+	assert_int_equal(run->measurements[0]->responder.totals.receives, 100);
+	cluster_free(cluster);
+}
+
 static bool has_run_for_a_day(void *arg)
 {
 	return false;
@@ -187,6 +209,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_ping_pong_measures_the_latency_of_the_fabric),
 		cmocka_unit_test(three_parties_measure_between_two_that_did_not_ask),
+		cmocka_unit_test(in_reverse_the_peer_requests_in_a_run_that_this_node_begins),
 		cmocka_unit_test(two_coordinators_that_want_the_same_ends_both_get_them),
 		cmocka_unit_test(a_day_of_heartbeats_keeps_its_rhythm),
 		cmocka_unit_test(sixteen_daemons_give_identical_results_for_the_same_seed),

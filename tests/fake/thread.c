@@ -23,6 +23,7 @@
 #undef thread_mark
 #undef thread_doing
 
+#include <poll.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -180,6 +181,18 @@ static bool is_held(const struct fiber *fiber)
 	return fiber->node->held[0] != '\0' && strcmp(fiber->name, fiber->node->held) == 0;
 }
 
+static bool waits_for_descriptor(const struct fiber *fiber)
+{
+	return fiber->next.want == THREAD_WAIT_FD && fiber->asleep_until_ns == 0;
+}
+
+static bool has_descriptor_ready(const struct fiber *fiber)
+{
+	struct pollfd fd = { .fd = fiber->next.fd, .events = POLLIN };
+
+	return waits_for_descriptor(fiber) && poll(&fd, 1, 0) > 0;
+}
+
 static uint64_t wants_at_ns(const struct fiber *fiber)
 {
 	if (is_held(fiber)) {
@@ -191,7 +204,7 @@ static uint64_t wants_at_ns(const struct fiber *fiber)
 	if (fiber->next.want == THREAD_DONE) {
 		return UINT64_MAX;
 	}
-	if (fiber->next.want == THREAD_AGAIN || fiber->is_woken) {
+	if (fiber->next.want == THREAD_AGAIN || fiber->is_woken || has_descriptor_ready(fiber)) {
 		return 0;
 	}
 	if (fiber->next.until_mono_ns == CLOCK_NEVER) {
@@ -278,6 +291,8 @@ static void find_next(struct world *world)
 			struct fiber *fiber = list_entry(at, struct fiber, link);
 			uint64_t at_ns = fiber->is_hot ? UINT64_MAX : wants_at_ns(fiber);
 			cool_next_ns = at_ns < cool_next_ns ? at_ns : cool_next_ns;
+			/* Nobody says when it can be read. */
+			must_look |= waits_for_descriptor(fiber);
 		}
 	}
 }
@@ -329,7 +344,8 @@ uint64_t thread_next_ns(struct world *world)
 
 void thread_print_all(struct world *world)
 {
-	static const char *const wants[] = { "runs", "polls", "waits", "is done" };
+	static const char *const wants[] = { "runs", "polls", "waits", "waits for a descriptor",
+					     "is done" };
 	struct node *node;
 
 	list_each(node, inside_nodes(world), link) {

@@ -127,6 +127,22 @@ static void a_miss_on_a_throttled_host_is_the_hosts(void **state)
 	free(m);
 }
 
+static void who_sleeps_until_completions_come_is_not_starved(void **state)
+{
+	struct measurement *m = new_measurement();
+
+	(void)state;
+	m->assignment.workload.cq.mode = CQ_MODE_EVENT;
+	m->initiator.totals.worker_cpu_ns = 100 * MS;
+	m->responder.totals.worker_cpu_ns = 50 * MS;
+	judge(m);
+	for (size_t i = 0; i < m->findings.count; i++) {
+		assert_int_not_equal(m->findings.items[i].code, FINDING_HOST_STARVED);
+	}
+	assert_int_equal(m->verdict, VERDICT_FAIL);
+	free(m);
+}
+
 static void what_a_hypervisor_takes_is_told_as_such(void **state)
 {
 	struct measurement *m = new_measurement();
@@ -363,6 +379,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_miss_on_a_throttled_host_is_the_hosts),
+		cmocka_unit_test(who_sleeps_until_completions_come_is_not_starved),
 		cmocka_unit_test(what_a_hypervisor_takes_is_told_as_such),
 		cmocka_unit_test(who_took_the_time_may_not_be_known_and_that_is_said),
 		cmocka_unit_test(a_miss_with_quiet_hosts_speaks_against_them),

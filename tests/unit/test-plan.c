@@ -167,6 +167,33 @@ static void a_directed_scenario_has_both_ways(void **state)
 	free(world);
 }
 
+static void in_reverse_the_other_end_of_each_pair_requests(void **state)
+{
+	struct world *world = new_world(3);
+	const struct assignment *assignment;
+	struct plan *plan;
+
+	(void)state;
+	world->scenario.workload.workload.direction = DIRECTION_REVERSE;
+	/* Of a scheduled run the node begins its own pairs, as it does forward. */
+	world->request.only_initiator = "node1";
+	plan = build(world);
+	assert_int_equal(plan->count, 2);
+	for (size_t i = 0; i < plan->count; i++) {
+		assignment = &plan->pairs[i]->assignment;
+		assert_string_equal(assignment->responder.node, "node1");
+		assert_string_equal(assignment->initiator.node, world->names[i + 1]);
+		assert_int_equal(plan->briefs[i].initiator, i + 1);
+		assert_int_equal(plan->briefs[i].responder, 0);
+		assert_string_equal(plan->pairs[i]->initiator_port.gids[0].gid,
+				    world->inventories[i + 1].ports[0].gids[0].gid);
+		/* Swapped once: nobody swaps again. */
+		assert_int_equal(assignment->workload.workload.direction, DIRECTION_FORWARD);
+	}
+	plan_free(plan);
+	free(world);
+}
+
 static void selectors_that_differ_keep_the_larger_name_as_initiator(void **state)
 {
 	struct world *world = new_world(2);
@@ -461,6 +488,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_unordered_pair_comes_once_from_the_smaller_name),
 		cmocka_unit_test(a_directed_scenario_has_both_ways),
+		cmocka_unit_test(in_reverse_the_other_end_of_each_pair_requests),
 		cmocka_unit_test(selectors_that_differ_keep_the_larger_name_as_initiator),
 		cmocka_unit_test(every_auto_is_resolved_from_both_ends),
 		cmocka_unit_test(the_same_input_gives_the_same_plan),

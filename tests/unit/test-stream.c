@@ -75,38 +75,6 @@ static void each_operation_is_counted_at_both_ends(void **state)
 	}
 }
 
-/* What the responder's memory holds shows that they happened there, each once. */
-static void atomics_change_the_other_end_as_often_as_they_completed(void **state)
-{
-	const uint64_t iterations = 1000;
-	struct rig rig;
-	uint64_t sum = 0;
-
-	(void)state;
-	rig_init(&rig, PATTERN_STREAM, OPERATION_ATOMIC_FETCH_AND_ADD, OPERATION_ATOMIC_BYTES);
-	rig_set_op(&rig, 1, OPERATION_ATOMIC_CMP_AND_SWP, 1, OPERATION_ATOMIC_BYTES);
-	rig_set_op(&rig, 2, OPERATION_WRITE, 1, 64);
-	rig_set_op(&rig, 3, OPERATION_READ, 1, 64);
-	rig.assignment->workload.qp.num_qps = 4;
-	rig.assignment->workload.run.duration_ns = 0;
-	rig.assignment->workload.run.iterations = iterations;
-	rig_open(&rig);
-	rig_run(&rig);
-	assert_int_equal(rig.totals[0].operations, iterations);
-	for (size_t i = 0; i < rig.resources[1]->qp_count; i++) {
-		const struct buffer_layout *layout = &rig.resources[1]->layout;
-		uint64_t value;
-
-		memcpy(&value,
-		       rig.resources[1]->buffer + i * layout->stride_bytes +
-			       layout->atomic_offset_bytes,
-		       sizeof(value));
-		sum += value;
-	}
-	assert_int_equal(sum, rig.totals[0].classes[0].completed);
-	rig_done(&rig);
-}
-
 static void the_least_load_that_can_make_progress_makes_it(void **state)
 {
 	(void)state;
@@ -558,7 +526,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(iterations_are_exact_for_every_shape_of_posting),
 		cmocka_unit_test(each_operation_is_counted_at_both_ends),
-		cmocka_unit_test(atomics_change_the_other_end_as_often_as_they_completed),
 		cmocka_unit_test(the_least_load_that_can_make_progress_makes_it),
 		cmocka_unit_test(a_mix_has_its_exact_proportions),
 		cmocka_unit_test(queue_pairs_share_a_deck_when_there_are_many),

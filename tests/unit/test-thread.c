@@ -6,12 +6,15 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "util/clock.h"
 #include "util/thread.h"
@@ -36,6 +39,7 @@ struct work {
 	int cpu;
 	int policy;
 	long context_switches;
+	int fd; /* THREAD_WAIT_FD */
 };
 
 static void note_surroundings(struct work *work)
@@ -68,12 +72,15 @@ static struct thread_next step(void *arg)
 	}
 	return (struct thread_next){ .want = work->want,
 				     .until_mono_ns = work->wait_ns ? in_ns(work->wait_ns)
-								    : CLOCK_NEVER };
+								    : CLOCK_NEVER,
+				     .fd = work->fd };
 }
 
 static struct thread *start(const char *name, int cpu, struct work *work)
 {
-	const struct thread_options options = { .name = name, .cpu = cpu };
+	const struct thread_options options = { .name = name,
+						.cpu = cpu,
+						.has_descriptor = work->want == THREAD_WAIT_FD };
 	struct error err = ERROR_INIT;
 	struct thread *thread = NULL;
 
@@ -164,6 +171,61 @@ static void a_waiting_step_is_woken(void **state)
 	atomic_store(&work.has_to_end, true);
 	thread_wake(thread);
 	assert_int_equal(thread_join(&thread, in_ns(10 * SECOND)), 0);
+}
+
+static void wait_for_steps(struct work *work, unsigned steps)
+{
+	uint64_t deadline = in_ns(10 * SECOND);
+
+	while (atomic_load(&work->steps) < steps && clock_mono_ns() < deadline) {
+		sched_yield();
+	}
+	assert_true(atomic_load(&work->steps) >= steps);
+}
+
+static void a_step_that_waits_for_a_descriptor_is_woken_by_it_and_by_others(void **state)
+{
+	struct work work = { .want = THREAD_WAIT_FD, .fd = eventfd(0, EFD_NONBLOCK) };
+	struct thread *thread = start("descriptor", -1, &work);
+	unsigned seen;
+	eventfd_t value;
+
+	(void)state;
+	for (unsigned i = 1; i <= 200; i++) {
+		let_it_sleep(&work, i);
+		seen = atomic_load(&work.steps);
+		thread_wake(thread);
+		wait_for_steps(&work, seen + 1);
+	}
+	/* Wakes that were taken leave it asleep. */
+	let_it_sleep(&work, 1);
+	seen = atomic_load(&work.steps);
+	poll(NULL, 0, 50);
+	assert_in_range(atomic_load(&work.steps), seen, seen + 1);
+	/* As long as it can be read there is something to do. */
+	assert_int_equal(eventfd_write(work.fd, 1), 0);
+	wait_for_steps(&work, seen + 10);
+	assert_int_equal(eventfd_read(work.fd, &value), 0);
+	let_it_sleep(&work, 1);
+	atomic_store(&work.has_to_end, true);
+	thread_wake(thread);
+	assert_int_equal(thread_join(&thread, in_ns(10 * SECOND)), 0);
+	close(work.fd);
+}
+
+static void waiting_for_a_descriptor_ends_at_its_deadline(void **state)
+{
+	struct work work = { .want = THREAD_WAIT_FD,
+			     .wait_ns = 20 * MS,
+			     .done_after = 3,
+			     .fd = eventfd(0, EFD_NONBLOCK) };
+	uint64_t started_ns = clock_mono_ns();
+	struct thread *thread = start("deadline", -1, &work);
+
+	(void)state;
+	assert_int_equal(thread_join(&thread, in_ns(10 * SECOND)), 0);
+	assert_true(clock_mono_ns() - started_ns >= 40 * MS);
+	close(work.fd);
 }
 
 static struct thread_next wait_once_then_end(void *arg)
@@ -394,6 +456,8 @@ int main(void)
 		cmocka_unit_test(a_long_name_is_cut_to_fifteen),
 		cmocka_unit_test(polling_asks_the_kernel_for_nothing),
 		cmocka_unit_test(a_waiting_step_is_woken),
+		cmocka_unit_test(a_step_that_waits_for_a_descriptor_is_woken_by_it_and_by_others),
+		cmocka_unit_test(waiting_for_a_descriptor_ends_at_its_deadline),
 		cmocka_unit_test(a_wake_before_the_wait_is_not_lost),
 		cmocka_unit_test(a_wait_ends_at_its_deadline),
 		cmocka_unit_test(a_deadline_in_the_past_returns_at_once),

@@ -9,7 +9,7 @@
 #define DEADLINE_NS 20000000000ull
 
 /* Real threads, real time: the fabric's events run beside the workers. */
-static void threaded_init(struct rig *rig, int pattern, int kind, uint64_t duration_ns)
+static void threaded_init(struct rig *rig, int pattern, int kind, int cq_mode, uint64_t duration_ns)
 {
 	rig_init(rig, pattern, kind, 64);
 	fake_clock_stop();
@@ -21,6 +21,7 @@ static void threaded_init(struct rig *rig, int pattern, int kind, uint64_t durat
 	rig->assignment->workload.run.stall_timeout_ns = 10000000000;
 	rig->assignment->workload.run.timeout_ns = DEADLINE_NS;
 	rig->assignment->workload.run.duration_ns = duration_ns;
+	rig->assignment->workload.cq.mode = cq_mode;
 	rig->assignment->workload.run.interval_ns = 10000000;
 	rig->assignment->workload.workload.load.outstanding = pattern == PATTERN_STREAM ? 16 : 1;
 	rig_open(rig);
@@ -94,7 +95,8 @@ static void start_workers(struct rig *rig, struct mailbox *reports, struct worke
 	assert_int_equal(mailbox_init_fd(reports, NULL), 0);
 	for (int i = 1; i >= 0; i--) {
 		seen[i] = (struct seen){ .is_in_order = true };
-		rig_need(worker_new(&workers[i], i == 0 ? "left" : "right", NULL, reports,
+		rig_need(worker_new(&workers[i], i == 0 ? "left" : "right", NULL,
+				    rig->assignment->workload.cq.mode == CQ_MODE_EVENT, reports,
 				    &rig->traffic[i], &err),
 			 &err);
 		assert_int_equal(worker_progress(workers[i]), 0);
@@ -118,14 +120,14 @@ static void check_order(const struct seen *seen)
 	assert_true(seen->is_in_order);
 }
 
-static void run_both(int pattern, int kind)
+static void run_both(int pattern, int kind, int cq_mode)
 {
 	struct rig rig;
 	struct mailbox reports;
 	struct worker *workers[2];
 	struct seen seen[2];
 
-	threaded_init(&rig, pattern, kind, 300000000);
+	threaded_init(&rig, pattern, kind, cq_mode, 300000000);
 	start_workers(&rig, &reports, workers, seen);
 	read_reports(&rig, &reports, workers, seen, 0);
 	worker_stop(workers[1]);
@@ -152,14 +154,17 @@ static void run_both(int pattern, int kind)
 static void both_ends_of_a_stream_start_and_finish_once(void **state)
 {
 	(void)state;
-	run_both(PATTERN_STREAM, OPERATION_SEND);
+	run_both(PATTERN_STREAM, OPERATION_SEND, CQ_MODE_POLL);
+	run_both(PATTERN_STREAM, OPERATION_SEND, CQ_MODE_EVENT);
+	run_both(PATTERN_STREAM, OPERATION_WRITE_WITH_IMM, CQ_MODE_EVENT);
 }
 
 static void both_ends_of_a_pingpong_start_and_finish_once(void **state)
 {
 	(void)state;
-	run_both(PATTERN_PINGPONG, OPERATION_WRITE);
-	run_both(PATTERN_PINGPONG, OPERATION_SEND);
+	run_both(PATTERN_PINGPONG, OPERATION_WRITE, CQ_MODE_POLL);
+	run_both(PATTERN_PINGPONG, OPERATION_SEND, CQ_MODE_POLL);
+	run_both(PATTERN_PINGPONG, OPERATION_SEND, CQ_MODE_EVENT);
 }
 
 static void progress_goes_on_when_reports_come_back(void **state)
@@ -171,7 +176,7 @@ static void progress_goes_on_when_reports_come_back(void **state)
 
 	(void)state;
 	/* More reports than there are buffers. */
-	threaded_init(&rig, PATTERN_STREAM, OPERATION_SEND, 2000000000);
+	threaded_init(&rig, PATTERN_STREAM, OPERATION_SEND, CQ_MODE_POLL, 2000000000);
 	start_workers(&rig, &reports, workers, seen);
 	read_reports(&rig, &reports, workers, seen, 0);
 	worker_stop(workers[1]);
@@ -191,7 +196,7 @@ static void stopping_ends_a_long_run_soon(void **state)
 	uint64_t stopped_ns;
 
 	(void)state;
-	threaded_init(&rig, PATTERN_STREAM, OPERATION_SEND, 15000000000);
+	threaded_init(&rig, PATTERN_STREAM, OPERATION_SEND, CQ_MODE_POLL, 15000000000);
 	start_workers(&rig, &reports, workers, seen);
 	poll(NULL, 0, 50);
 	stopped_ns = clock_mono_ns();
@@ -216,7 +221,7 @@ static void a_worker_that_never_started_ends(void **state)
 
 	(void)state;
 	assert_int_equal(mailbox_init_fd(&reports, NULL), 0);
-	rig_need(worker_new(&worker, "idle", NULL, &reports, NULL, &err), &err);
+	rig_need(worker_new(&worker, "idle", NULL, false, &reports, NULL, &err), &err);
 	worker_stop(worker); /* nothing to stop, nothing to report */
 	assert_int_equal(worker_free(worker, clock_mono_ns() + DEADLINE_NS), 0);
 	assert_null(mailbox_get(&reports));
@@ -234,7 +239,7 @@ static void a_cpu_that_is_not_there_is_refused(void **state)
 
 	(void)state;
 	assert_int_equal(mailbox_init_fd(&reports, NULL), 0);
-	assert_true(worker_new(&worker, "far", &placement, &reports, NULL, &err) < 0);
+	assert_true(worker_new(&worker, "far", &placement, false, &reports, NULL, &err) < 0);
 	assert_null(worker);
 	assert_non_null(strstr(err.text, "1048576"));
 	mailbox_done(&reports);
