@@ -7,6 +7,9 @@
 #include "ctl/field.h"
 #include "ctl/table.h"
 
+/* Of the rate of an open load: arrivals that are drawn differ by that over a short window. */
+#define LOAD_KEPT 0.95
+
 static bool is_scope(const json_t *group, const char *scope)
 {
 	return strcmp(field_string(group, "scope", ""), scope) == 0;
@@ -23,9 +26,9 @@ static bool has_latency(const json_t *group)
 	return strcmp(field_string(group, "latency.definition", ""), "mixed") != 0;
 }
 
-static const json_t *find_percentile(const json_t *group, const char *name)
+static const json_t *find_percentile(const json_t *group, const char *latency, const char *name)
 {
-	const json_t *percentiles = field_array(group, "latency.percentiles");
+	const json_t *percentiles = field_array(field_find(group, latency), "percentiles");
 
 	for (size_t i = 0; i < json_array_size(percentiles); i++) {
 		const json_t *item = json_array_get(percentiles, i);
@@ -40,7 +43,7 @@ static const json_t *find_percentile(const json_t *group, const char *name)
 static void add_percentile(struct table *table, const json_t *group, const char *name)
 {
 	char cell[UNITS_SIZE];
-	const json_t *item = has_latency(group) ? find_percentile(group, name) : NULL;
+	const json_t *item = has_latency(group) ? find_percentile(group, "latency", name) : NULL;
 
 	table_cell(table, PAPER_PLAIN, field_show_duration(item, "value_ns", cell));
 }
@@ -184,8 +187,8 @@ static bool lacks_samples(const json_t *groups)
 		const json_t *group = json_array_get(groups, i);
 
 		for (size_t k = 0; has_latency(group) && k < 3; k++) {
-			if (field_string(find_percentile(group, shown[k]), "reason", NULL) !=
-			    NULL) {
+			if (field_string(find_percentile(group, "latency", shown[k]), "reason",
+					 NULL) != NULL) {
 				return true;
 			}
 		}
@@ -198,10 +201,17 @@ static void print_definitions(const json_t *groups, struct paper *paper, unsigne
 {
 	_cleanup_text_ struct text half = TEXT_INIT;
 	_cleanup_text_ struct text whole = TEXT_INIT;
+	_cleanup_text_ struct text intended = TEXT_INIT;
 	_cleanup_text_ struct text line = TEXT_INIT;
 
 	list_defined(groups, "half_round_trip", &half);
 	list_defined(groups, "post_to_completion", &whole);
+	list_defined(groups, "intended_to_completion", &intended);
+	if (intended.length > 0) {
+		text_add(
+			&line,
+			"latency: from the moment that an operation was meant to begin to its completion");
+	}
 	if (half.length > 0) {
 		text_format(&line, "latency of %s: half of the round trip", half.data);
 	}
@@ -219,6 +229,59 @@ static void print_definitions(const json_t *groups, struct paper *paper, unsigne
 		paper_wrap(paper, PAPER_DIM, indent, line.data);
 		paper_newline(paper);
 	}
+}
+
+/* "only 260 Mb/s of the 10 Gb/s that were asked for; "; nothing where it was kept. */
+static void add_shortfall(const json_t *measurement, const json_t *all, struct text *out)
+{
+	const json_t *load = field_find(measurement, "workload.workload.load");
+	char reached_text[UNITS_SIZE];
+	char asked_text[UNITS_SIZE];
+	double reached = 0;
+	uint64_t asked = 0;
+
+	if (field_u64(load, "ops_rate", &asked) && asked > 0) {
+		(void)field_real(all, "ops_per_s", &reached);
+		units_format_ops_rate(reached, reached_text);
+		units_format_ops_rate((double)asked, asked_text);
+	} else if (field_u64(load, "rate_bps", &asked) && asked > 0) {
+		(void)field_real(all, "bandwidth_bps", &reached);
+		units_format_rate(reached, reached_text);
+		units_format_rate((double)asked, asked_text);
+	}
+	if (asked > 0 && reached < LOAD_KEPT * (double)asked) {
+		text_format(out, "only %s of the %s that were asked for; ", reached_text,
+			    asked_text);
+	}
+}
+
+/* "12 operations late, 3 dropped ...; from the post alone: p50 ..., max ..." */
+static void print_load(const json_t *measurement, const json_t *all, struct paper *paper,
+		       unsigned indent)
+{
+	static const char *const shown[] = { "50", "99", "99.9" };
+	_cleanup_text_ struct text line = TEXT_INIT;
+	char cell[UNITS_SIZE];
+
+	if (all == NULL || field_find(all, "service_latency") == NULL) {
+		return;
+	}
+	add_shortfall(measurement, all, &line);
+	text_format(&line, "%s operations late, %s dropped for want of room",
+		    field_show_count(measurement, "initiator.traffic.late_operations", cell),
+		    field_show_count(measurement, "initiator.traffic.dropped_operations",
+				     (char[UNITS_SIZE]){ 0 }));
+	text_add(&line, "; from the post alone:");
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+		const json_t *item = find_percentile(all, "service_latency", shown[i]);
+
+		text_format(&line, " p%s %s,", shown[i],
+			    field_show_duration(item, "value_ns", cell));
+	}
+	text_format(&line, " max %s", field_show_duration(all, "service_latency.max_ns", cell));
+	paper_fill(paper, indent, 0);
+	paper_wrap(paper, PAPER_PLAIN, indent, line.data);
+	paper_newline(paper);
 }
 
 void operations_print(const json_t *measurement, struct paper *paper, unsigned indent)
@@ -240,6 +303,7 @@ void operations_print(const json_t *measurement, struct paper *paper, unsigned i
 	}
 	if (table_rows(table) > 0) {
 		table_print(table, paper, indent);
+		print_load(measurement, all, paper, indent);
 		print_definitions(groups, paper, indent);
 	}
 }
@@ -259,7 +323,8 @@ void operations_sum_up(const json_t *measurement, struct text *out)
 		    field_show_rate(all, "bandwidth_bps", bandwidth));
 	if (has_latency(all)) {
 		text_format(out, ", p50 %s, max %s",
-			    field_show_duration(find_percentile(all, "50"), "value_ns", p50),
+			    field_show_duration(find_percentile(all, "latency", "50"), "value_ns",
+						p50),
 			    field_show_duration(all, "latency.max_ns", max));
 	}
 }

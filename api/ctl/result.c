@@ -106,6 +106,28 @@ static void add_path(const json_t *measurement, struct text *out)
 	}
 }
 
+static bool is_open(const json_t *measurement)
+{
+	return strcmp(field_string(measurement, "workload.workload.load.model", ""), "open") == 0;
+}
+
+/* ", an open load of 200 kop/s, Poisson"; nothing of a closed one. */
+static void add_open_load(const json_t *measurement, struct text *out)
+{
+	const json_t *load = field_find(measurement, "workload.workload.load");
+	char rate[UNITS_SIZE];
+	uint64_t ops_rate = 0;
+
+	if (!is_open(measurement)) {
+		return;
+	}
+	(void)field_u64(load, "ops_rate", &ops_rate);
+	text_format(out, ", an open load of %s%s",
+		    ops_rate > 0 ? field_show_ops_rate(load, "ops_rate", rate)
+				 : field_show_rate(load, "rate_bps", rate),
+		    strcmp(field_string(load, "arrival", ""), "poisson") == 0 ? ", Poisson" : "");
+}
+
 /* How the traffic went: "stream, 64 in flight over 4 queue pairs, RC exchange, MTU 4096, RoCE ..."
  */
 static void print_transport(const json_t *measurement, struct paper *paper, unsigned indent)
@@ -120,10 +142,12 @@ static void print_transport(const json_t *measurement, struct paper *paper, unsi
 		return;
 	}
 	text_add(&line, strcmp(pattern, "pingpong") == 0 ? "ping-pong" : pattern);
+	add_open_load(measurement, &line);
 	if (field_u64(measurement, "workload.workload.load.outstanding", &outstanding) &&
 	    field_u64(measurement, "workload.qp.num_qps", &qps) && (outstanding > 1 || qps > 1)) {
-		text_format(&line, ", %" PRIu64 " in flight over %" PRIu64 " queue pair%s",
-			    outstanding, qps, qps == 1 ? "" : "s");
+		text_format(&line, ", %s%" PRIu64 " in flight over %" PRIu64 " queue pair%s",
+			    is_open(measurement) ? "at most " : "", outstanding, qps,
+			    qps == 1 ? "" : "s");
 	}
 	text_format(&line, ", %s %s", field_string(measurement, "workload.qp.qp_type", "-"),
 		    field_string(measurement, "workload.qp.cm", "-"));

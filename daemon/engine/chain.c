@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "model/load.h"
 #include "model/workload_queue.h"
 #include "util/memory.h"
 
@@ -22,8 +23,9 @@ static bool allocate(struct chain *chain)
 	chain->stamps = memory_try(batches, sizeof(*chain->stamps));
 	chain->bytes_before = memory_try(slots + chain->qp_count, sizeof(*chain->bytes_before));
 	chain->tail = memory_try(chain->post_list, sizeof(*chain->tail));
-	return chain->wrs && chain->sges && chain->slots && chain->batches && chain->stamps &&
-	       chain->bytes_before && chain->tail;
+	chain->intended = chain->is_open ? memory_try(slots, sizeof(*chain->intended)) : NULL;
+	return (chain->intended || !chain->is_open) && chain->wrs && chain->sges && chain->slots &&
+	       chain->batches && chain->stamps && chain->bytes_before && chain->tail;
 }
 
 void chain_done(struct chain *chain)
@@ -33,6 +35,7 @@ void chain_done(struct chain *chain)
 	free(take(chain->slots));
 	free(take(chain->batches));
 	free(take(chain->stamps));
+	free(take(chain->intended));
 	free(take(chain->bytes_before));
 	free(take(chain->tail));
 }
@@ -48,7 +51,9 @@ static void fill_request(struct chain *chain, size_t slot, size_t qp_index, uint
 	chain->wrs[slot].next = is_last ? NULL : &chain->wrs[slot + 1];
 	chain->wrs[slot].send_flags |= is_signalled ? IBV_SEND_SIGNALED : 0;
 	chain->slots[slot] =
-		(struct chain_slot){ .stamp = &chain->stamps[slot / chain->post_list],
+		(struct chain_slot){ .stamp = chain->is_open
+						      ? &chain->intended[slot]
+						      : &chain->stamps[slot / chain->post_list],
 				     .latency = &chain->flow->window.interval[class_index],
 				     .qp_index = (uint32_t)qp_index,
 				     .class_index = class_index };
@@ -99,6 +104,7 @@ int chain_init(struct chain *chain, const struct flow *flow, struct error *err)
 	struct workload_ring ring;
 
 	*chain = (struct chain){ .flow = flow,
+				 .is_open = load_is_open(&flow->assignment->workload),
 				 .qp_count = flow->resources->qp_count,
 				 .post_list = workload->post_list,
 				 .signal_interval = workload->signal_interval };

@@ -14,6 +14,7 @@
  */
 
 #include <infiniband/verbs.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,7 +26,7 @@ struct chain_batch {
 };
 
 struct chain_slot {
-	const uint64_t *stamp; /* of its batch */
+	const uint64_t *stamp; /* of its batch; of an open load what it was intended for */
 	struct histogram *latency; /* of its class, in the running interval */
 	uint32_t qp_index;
 	uint32_t class_index;
@@ -33,6 +34,7 @@ struct chain_slot {
 
 struct chain {
 	const struct flow *flow; /* borrowed */
+	bool is_open;
 	size_t qp_count;
 	size_t length; /* of a ring; a multiple of post_list and signal_interval */
 	size_t post_list;
@@ -44,6 +46,8 @@ struct chain {
 	struct chain_slot *slots;
 	struct chain_batch *batches;
 	uint64_t *stamps;
+	uint64_t *intended; /* open loads: when the request in a slot was meant to begin; else NULL
+			     */
 	uint64_t *bytes_before; /* length + 1 a ring: payload of the requests before a place in it
 				 */
 	struct ibv_send_wr *tail; /* post_list of them */

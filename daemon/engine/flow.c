@@ -7,6 +7,7 @@
 
 #include "engine/fault.h"
 #include "engine/flush.h"
+#include "model/load.h"
 #include "util/memory.h"
 #include "verbs/notify.h"
 
@@ -107,6 +108,7 @@ int flow_init(struct flow *flow, const struct flow_pattern *pattern, struct reso
 			       .assignment = assignment,
 			       .remote = copy,
 			       .is_answering = assignment->role == ROLE_RESPONDER,
+			       .pace_ticks = CLOCK_NEVER,
 			       .failure = FAILURE_INIT };
 	flow->burst_empty = resources->channel ? 1 : FLOW_BURST_EMPTY;
 	flow->flush_state = memory_new_array(resources->qp_count, sizeof(*flow->flush_state));
@@ -115,7 +117,9 @@ int flow_init(struct flow *flow, const struct flow_pattern *pattern, struct reso
 		ret = check_remote(flow, err);
 	}
 	if (ret == 0) {
-		ret = window_init(&flow->window, run, !flow->is_answering, flow->class_count, err);
+		ret = window_init(&flow->window, run, !flow->is_answering,
+				  !flow->is_answering && load_is_open(&assignment->workload),
+				  flow->class_count, err);
 	}
 	if (ret == 0) {
 		flow->burst_ticks = ticks_of(flow, FLOW_BURST_NS);
@@ -359,6 +363,9 @@ uint64_t flow_next_ticks(const struct flow *flow)
 
 	if (flow->state == FLOW_FLUSHING) {
 		return flow->flush_ticks;
+	}
+	if (flow->state == FLOW_RUNNING) {
+		next = earlier(next, flow->pace_ticks);
 	}
 	if (flow->pattern->is_waiting(flow)) {
 		next = earlier(next, flow->found_ticks + flow->stall_ticks);

@@ -101,6 +101,8 @@ struct flow {
 	uint64_t deadline_ticks;
 	uint64_t flush_ticks; /* when flushing is given up */
 	uint64_t first_post_ticks;
+	uint64_t pace_ticks; /* when a pattern has something to post by itself; CLOCK_NEVER: it
+				waits for completions */
 
 	uint64_t polls;
 	uint64_t empty_polls;

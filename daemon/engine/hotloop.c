@@ -246,3 +246,136 @@ bool hotloop_many(struct flow *flow)
 	}
 	return has_found;
 }
+
+/* --- open loads --- */
+
+/* Posts one request, meant for `pacer->next_ticks`. */
+static inline int post_one(struct stream *stream, struct stream_qp *qp, struct ibv_send_wr **bad)
+{
+	const struct chain_batch *batch = qp->next;
+	struct pacer *pacer = &stream->pacer;
+
+	stream->chain.intended[batch->head->wr_id] = pacer->next_ticks;
+	pacer->late += pacer->next_ticks <= pacer->full_ticks;
+	qp->next = batch + 1 == qp->end ? qp->first : batch + 1;
+	qp->posted++;
+	return post_batch(qp, batch, bad);
+}
+
+/* There is no room for what is due now. */
+static void paced_full(struct stream *stream, uint64_t now_ticks)
+{
+	struct pacer *pacer = &stream->pacer;
+
+	if (!pacer->is_dropping) {
+		pacer->full_ticks = now_ticks;
+		return;
+	}
+	while (pacer->next_ticks <= now_ticks) {
+		pacer->dropped++;
+		pacer_advance(pacer);
+	}
+}
+
+/* Nothing was under way on that queue pair: silence before was no stall. */
+static inline void note_begin(struct flow *flow, const struct stream_qp *qp, uint64_t now_ticks)
+{
+	if (qp->posted == qp->completed) {
+		flow->found_ticks = now_ticks;
+	}
+}
+
+/* All that is due by now, as far as there is room, for a bounded number of them. */
+static inline void post_due(struct stream *stream, uint64_t now_ticks)
+{
+	struct flow *flow = stream->flow;
+	struct pacer *pacer = &stream->pacer;
+	uint64_t left = FLOW_BURST_ROUNDS;
+
+	while (pacer->next_ticks <= now_ticks && left > 0) {
+		struct ibv_send_wr *bad = NULL;
+		struct stream_qp *qp;
+		int number;
+
+		if (unlikely(stream->ready_head == stream->ready_tail)) {
+			paced_full(stream, now_ticks);
+			break;
+		}
+		qp = &stream->qps[stream->ready[stream->ready_head++ & stream->ready_mask]];
+		qp->is_ready = false;
+		note_begin(flow, qp, now_ticks);
+		number = post_one(stream, qp, &bad);
+		if (unlikely(number != 0)) {
+			qp->posted--;
+			stream_post_failed(stream, qp, bad, number);
+			return;
+		}
+		make_ready(stream, qp);
+		pacer_advance(pacer);
+		left--;
+		if (unlikely(--pacer->left == 0)) {
+			stream_posted_all(stream, now_ticks);
+			return;
+		}
+	}
+	/* Without room only a completion can help, but for what is dropped at its time. */
+	flow->pace_ticks = stream->ready_head == stream->ready_tail && !pacer->is_dropping
+				   ? CLOCK_NEVER
+				   : pacer->next_ticks;
+}
+
+static inline void complete_paced(struct stream *stream, const struct ibv_wc *wc,
+				  uint64_t now_ticks)
+{
+	struct flow *flow = stream->flow;
+
+	if (likely(wc->status == IBV_WC_SUCCESS && wc->wr_id < stream->chain.slot_count &&
+		   window_is_open(&flow->window))) {
+		/* A request is a batch of its own. */
+		uint64_t stamp = stream->chain.stamps[wc->wr_id];
+
+		histogram_add(&flow->window.service[stream->chain.slots[wc->wr_id].class_index],
+			      clock_ticks_to_ns(&flow->window.scale, now_ticks - stamp));
+	}
+	complete(stream, wc, now_ticks);
+}
+
+bool hotloop_paced(struct flow *flow)
+{
+	struct stream *stream = flow->own;
+	struct ibv_wc wcs[HOTLOOP_POLL];
+	uint64_t now_ticks = clock_ticks();
+	uint64_t until_ticks = now_ticks + flow->burst_ticks;
+	unsigned empty = 0;
+	bool has_found = false;
+
+	for (unsigned round = 0; round < FLOW_BURST_ROUNDS; round++) {
+		int count;
+
+		if (likely(flow->state == FLOW_RUNNING && stream->pacer.left > 0)) {
+			post_due(stream, now_ticks);
+		}
+		if (unlikely(flow->state > FLOW_CLOSING)) {
+			break;
+		}
+		count = poll_round(stream, wcs, &now_ticks);
+		if (unlikely(count < 0)) {
+			break;
+		}
+		for (int i = 0; i < count; i++) {
+			complete_paced(stream, &wcs[i], now_ticks);
+			ready_again(stream, &wcs[i]);
+		}
+		has_found |= count > 0;
+		if (count > 0) {
+			if (!goes_on(flow, now_ticks, until_ticks)) {
+				break;
+			}
+		} else if (++empty == flow->burst_empty) {
+			break;
+		} else {
+			now_ticks = clock_ticks();
+		}
+	}
+	return has_found;
+}

@@ -14,3 +14,6 @@
  * batch. */
 bool hotloop_one(struct flow *flow);
 bool hotloop_many(struct flow *flow);
+/* The same for an open load: each request at its own time, to the queue pairs in turn. Looks at the
+ * clock in each round. */
+bool hotloop_paced(struct flow *flow);

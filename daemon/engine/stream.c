@@ -7,6 +7,7 @@
 
 #include "engine/fault.h"
 #include "engine/hotloop.h"
+#include "model/load.h"
 #include "model/workload_queue.h"
 #include "util/memory.h"
 #include "util/units.h"
@@ -89,6 +90,11 @@ static int stream_prepare(struct flow *flow, struct error *err)
 		qp->first = &stream->chain.batches[i * stream->chain.batch_count];
 		qp->end = qp->first + stream->chain.batch_count;
 	}
+	if (load_is_open(workload)) {
+		flow->burst = hotloop_paced;
+		return pacer_init(&stream->pacer, workload, &flow->window.scale,
+				  flow->assignment->seed, err);
+	}
 	if (stream->qp_count > 1) {
 		flow->burst = hotloop_many;
 	}
@@ -103,6 +109,7 @@ static void stream_release(struct flow *flow)
 		return;
 	}
 	chain_done(&stream->chain);
+	pacer_done(&stream->pacer);
 	free(stream->ready);
 	free(stream->qps);
 	free(stream);
@@ -139,8 +146,11 @@ static void make_all_ready(struct stream *stream)
 static void stream_begin(struct flow *flow, uint64_t iterations)
 {
 	struct stream *stream = flow->own;
-	uint64_t share = iterations / stream->qp_count;
-	uint64_t rest = iterations % stream->qp_count;
+	bool is_paced = stream->pacer.gaps != NULL;
+	/* The pacer counts itself: which queue pair posts the next one is not known before. */
+	uint64_t counted = is_paced ? 0 : iterations;
+	uint64_t share = counted / stream->qp_count;
+	uint64_t rest = counted % stream->qp_count;
 
 	stream->unfinished = 0;
 	stream->has_short = false;
@@ -150,7 +160,7 @@ static void stream_begin(struct flow *flow, uint64_t iterations)
 		qp->posted = 0;
 		qp->completed = 0;
 		qp->next = qp->first;
-		if (iterations == 0) {
+		if (counted == 0) {
 			qp->limit = STREAM_ENDLESS;
 			qp->batch_limit = STREAM_ENDLESS;
 		} else {
@@ -160,6 +170,10 @@ static void stream_begin(struct flow *flow, uint64_t iterations)
 		stream->has_short |= qp->batch_limit == 0 && qp->limit > 0;
 	}
 	make_all_ready(stream);
+	if (is_paced) {
+		pacer_begin(&stream->pacer, iterations, clock_ticks());
+		flow->pace_ticks = stream->pacer.next_ticks;
+	}
 }
 
 static void stream_mark_open(struct flow *flow)
@@ -218,6 +232,8 @@ static void stream_counts(const struct flow *flow, struct window_counts *ret)
 		ret->operations += stream->qps[i].completed;
 		ret->bytes += chain_bytes(&stream->chain, i, stream->qps[i].completed);
 	}
+	ret->late = stream->pacer.late;
+	ret->dropped = stream->pacer.dropped;
 }
 
 static bool stream_is_waiting(const struct flow *flow)
@@ -341,6 +357,22 @@ void stream_odd_completion(struct stream *stream, const struct ibv_wc *wc, uint6
 		complete_tail(stream, &stream->qps[qp_index], now_ticks);
 	} else {
 		fault_wr_id(stream->flow, wc, now_ticks);
+	}
+}
+
+void stream_posted_all(struct stream *stream, uint64_t now_ticks)
+{
+	stream->unfinished = 0;
+	for (size_t i = 0; i < stream->qp_count; i++) {
+		struct stream_qp *qp = &stream->qps[i];
+
+		qp->batch_limit = qp->posted;
+		qp->limit = qp->posted;
+		stream->unfinished += qp->posted != qp->completed;
+	}
+	stream->flow->pace_ticks = CLOCK_NEVER;
+	if (stream->unfinished == 0) {
+		flow_finish(stream->flow, now_ticks);
 	}
 }
 

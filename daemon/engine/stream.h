@@ -13,6 +13,7 @@
 
 #include "engine/chain.h"
 #include "engine/flow.h"
+#include "engine/pacer.h"
 
 extern const struct flow_pattern stream_pattern;
 
@@ -52,6 +53,7 @@ struct stream {
 	uint64_t ready_head;
 	uint64_t ready_tail;
 	struct chain chain;
+	struct pacer pacer; /* open loads */
 };
 
 /* For the hot loop: the rare cases. May change flow->state. */
@@ -62,5 +64,8 @@ void stream_post_failed(struct stream *stream, struct stream_qp *qp, const struc
 void stream_post_tail(struct stream *stream, struct stream_qp *qp);
 /* Posts to queue pairs whose whole share is less than a batch. */
 void stream_post_short(struct stream *stream);
+/* An open load has posted all it was asked for: it is over when that has completed, which it may
+ * have. */
+void stream_posted_all(struct stream *stream, uint64_t now_ticks);
 /* A queue pair has completed all it had to. */
 void stream_qp_finished(struct stream *stream, uint64_t now_ticks);

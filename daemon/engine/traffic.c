@@ -143,6 +143,10 @@ static void move_classes(struct flow *flow, struct totals *ret)
 	for (size_t i = 0; i < flow->class_count; i++) {
 		ret->classes[i].class = flow->classes[i];
 		ret->classes[i].latency = flow->window.latency[i];
+		if (flow->window.service) {
+			ret->classes[i].service = memory_new(sizeof(*ret->classes[i].service));
+			*ret->classes[i].service = flow->window.service[i];
+		}
 	}
 	flow->pattern->class_totals(flow, ret->classes);
 }

@@ -12,7 +12,7 @@
 #define PPM_P99 990000
 
 int window_init(struct window *window, const struct run_settings *run, bool is_bounded,
-		size_t class_count, struct error *err)
+		bool has_service, size_t class_count, struct error *err)
 {
 	*window = (struct window){ .class_count = class_count,
 				   .open_ticks = CLOCK_NEVER,
@@ -31,9 +31,12 @@ int window_init(struct window *window, const struct run_settings *run, bool is_b
 	}
 	window->interval = memory_try(class_count + 1, sizeof(*window->interval));
 	window->latency = memory_try(class_count + 1, sizeof(*window->latency));
+	window->service = has_service ? memory_try(class_count + 1, sizeof(*window->service))
+				      : NULL;
 	window->merged = memory_try(1, sizeof(*window->merged));
 	window->intervals = memory_try(LIMIT_INTERVALS, sizeof(*window->intervals));
-	if (!window->interval || !window->latency || !window->merged || !window->intervals) {
+	if ((has_service && !window->service) || !window->interval || !window->latency ||
+	    !window->merged || !window->intervals) {
 		return error_set(err, -ENOMEM, ERROR_RESOURCE,
 				 "no memory for the histograms of %zu classes of operations (%zu "
 				 "bytes each)",
@@ -42,6 +45,9 @@ int window_init(struct window *window, const struct run_settings *run, bool is_b
 	for (size_t i = 0; i < class_count; i++) {
 		histogram_reset(&window->interval[i]);
 		histogram_reset(&window->latency[i]);
+		if (has_service) {
+			histogram_reset(&window->service[i]);
+		}
 	}
 	histogram_reset(window->merged);
 	return 0;
@@ -51,6 +57,7 @@ void window_done(struct window *window)
 {
 	free(take(window->interval));
 	free(take(window->latency));
+	free(take(window->service));
 	free(take(window->merged));
 	free(take(window->intervals));
 }
@@ -238,6 +245,8 @@ void window_totals(struct window *window, struct totals *ret)
 	ret->bytes = close->bytes - open->bytes;
 	ret->polls = close->polls - open->polls;
 	ret->empty_polls = close->empty_polls - open->empty_polls;
+	ret->late_operations = close->late - open->late;
+	ret->dropped_operations = close->dropped - open->dropped;
 	ret->worker_cpu_ns = window->close_usage.cpu_ns - window->open_usage.cpu_ns;
 	/* It is read outside of the window, at either end: what was spent there is not of it. */
 	ret->worker_cpu_ns = earlier(ret->worker_cpu_ns, ret->window_ns);

@@ -32,6 +32,8 @@ struct window_counts {
 	uint64_t errors;
 	uint64_t polls;
 	uint64_t empty_polls;
+	uint64_t late; /* open loads */
+	uint64_t dropped;
 };
 
 struct window_usage {
@@ -67,6 +69,7 @@ struct window {
 	size_t class_count;
 	struct histogram *interval; /* of the running interval, by class */
 	struct histogram *latency; /* of the window so far, by class */
+	struct histogram *service; /* open loads: from the post, of the window so far; else NULL */
 	struct histogram *merged; /* scratch: all classes of an interval */
 	size_t interval_count;
 	struct sample *intervals; /* LIMIT_INTERVALS of them; the last one grows when there are more
@@ -75,9 +78,10 @@ struct window {
 	bool has_progress;
 };
 
-/* is_bounded: ends by the run's duration or iterations (an initiator's). 0 or -ENOMEM with err. */
+/* is_bounded: ends by the run's duration or iterations (an initiator's). has_service: of an open
+ * load. 0 or -ENOMEM with err. */
 int window_init(struct window *window, const struct run_settings *run, bool is_bounded,
-		size_t class_count, struct error *err);
+		bool has_service, size_t class_count, struct error *err);
 void window_done(struct window *window);
 
 void window_start(struct window *window, uint64_t now_ticks);

@@ -4,41 +4,27 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "model/load.h"
 #include "util/units.h"
-
-/* Of one entry of workload.ops. */
-static double mean_size_bytes(const struct operation *op)
-{
-	double bytes = 0;
-	double weights = 0;
-
-	for (size_t i = 0; i < op->size_count; i++) {
-		bytes += (double)op->sizes[i].size_bytes * (double)op->sizes[i].weight;
-		weights += (double)op->sizes[i].weight;
-	}
-	return weights > 0 ? bytes / weights : 0;
-}
-
-static double mean_operation_bytes(const struct workload_settings *settings)
-{
-	double bytes = 0;
-	double weights = 0;
-
-	for (size_t i = 0; i < settings->op_count; i++) {
-		bytes += mean_size_bytes(&settings->ops[i]) * (double)settings->ops[i].weight;
-		weights += (double)settings->ops[i].weight;
-	}
-	return weights > 0 ? bytes / weights : 0;
-}
 
 void footprint_of(const struct workload *workload, struct footprint *ret)
 {
 	const struct workload_settings *settings = &workload->workload;
-	double bytes = mean_operation_bytes(settings);
+	double bytes = operation_mean_bytes(settings->ops, settings->op_count);
 	double wire_ns = bytes * 8e9 / (double)FOOTPRINT_RATE_BPS;
 
 	ret->outstanding = settings->pattern == PATTERN_PINGPONG ? 1 : settings->load.outstanding;
 	ret->operation_bytes = (uint64_t)(bytes + 0.5);
+	ret->is_open = load_is_open(workload);
+	ret->payload_bps = load_payload_bps(workload);
+	if (ret->is_open) {
+		double percent = 100 * ret->payload_bps / (double)FOOTPRINT_RATE_BPS;
+		double busy = 100 * load_ops_per_s(workload) / FOOTPRINT_OPS_RATE;
+
+		ret->percent = percent > busy ? percent : busy;
+		ret->percent = ret->percent < 100 ? ret->percent : 100;
+		return;
+	}
 	/* There and, answered with the same, back. */
 	ret->percent = ret->outstanding > 1
 			       ? 100
@@ -53,7 +39,16 @@ bool footprint_is_disruptive(const struct footprint *footprint)
 void footprint_say(const struct footprint *footprint, char *ret, size_t size)
 {
 	char bytes[UNITS_SIZE];
+	char rate[UNITS_SIZE];
 
+	if (footprint->is_open) {
+		snprintf(
+			ret, size,
+			"an open load of %s in operations of %s takes %.0f %% of a port of 100 Gbit/s",
+			units_format_rate(footprint->payload_bps, rate),
+			units_write_size(footprint->operation_bytes, bytes), footprint->percent);
+		return;
+	}
 	if (footprint->outstanding > 1) {
 		snprintf(
 			ret, size,

@@ -4,7 +4,8 @@
 /*
  * What a workload puts on the ports at both ends of it, estimated from what it says alone. Pure.
  *
- * Loads are closed and have no limit on their rate. With several operations under way the next one
+ * An open load has its rate, in payload and in operations, of which a port can no more either. A
+ * closed one has no limit: with several operations under way the next one
  * is always waiting: the port is filled, whatever it is. With one under way the port lies idle for
  * the rest of the round trip, and nobody waits behind more than that one operation.
  *
@@ -18,6 +19,8 @@
 #include "model/workload.h"
 
 #define FOOTPRINT_RATE_BPS 100000000000ull
+/* Small operations that such a port can do a second. */
+#define FOOTPRINT_OPS_RATE 100e6
 /* Of a small operation and its answer, hosts and network together. */
 #define FOOTPRINT_ROUND_TRIP_NS 4000
 /* What puts more than this on a port disturbs others: the scenario has to say `disruptive`. */
@@ -26,6 +29,8 @@
 struct footprint {
 	uint64_t outstanding; /* operations under way at once */
 	uint64_t operation_bytes; /* of one, on average */
+	bool is_open;
+	double payload_bps; /* of an open load */
 	double percent; /* of the port's rate, in the direction that is used most */
 };
 

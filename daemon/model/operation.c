@@ -71,6 +71,31 @@ uint64_t operation_largest_bytes(const struct operation *ops, size_t op_count)
 	return largest_bytes;
 }
 
+/* Of one entry of workload.ops. */
+static double mean_size_bytes(const struct operation *op)
+{
+	double bytes = 0;
+	double weights = 0;
+
+	for (size_t i = 0; i < op->size_count && i < LIMIT_SIZES; i++) {
+		bytes += (double)op->sizes[i].size_bytes * (double)op->sizes[i].weight;
+		weights += (double)op->sizes[i].weight;
+	}
+	return weights > 0 ? bytes / weights : 0;
+}
+
+double operation_mean_bytes(const struct operation *ops, size_t op_count)
+{
+	double bytes = 0;
+	double weights = 0;
+
+	for (size_t i = 0; i < op_count && i < LIMIT_OPS; i++) {
+		bytes += mean_size_bytes(&ops[i]) * (double)ops[i].weight;
+		weights += (double)ops[i].weight;
+	}
+	return weights > 0 ? bytes / weights : 0;
+}
+
 static const char *const inline_names[] = { "auto", "false", "true", NULL };
 
 /* --- size: a scalar, or a list of {size, weight} --- */

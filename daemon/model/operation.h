@@ -72,6 +72,8 @@ struct operation_class {
 bool operation_any(const struct operation *ops, size_t op_count, unsigned traits);
 /* Whether one of them is of that kind. */
 bool operation_has(const struct operation *ops, size_t op_count, int kind);
+/* Payload of one operation of all of them, on average by their weights. */
+double operation_mean_bytes(const struct operation *ops, size_t op_count);
 /* The largest size of all; counts beyond the limits are cut to them. */
 uint64_t operation_largest_bytes(const struct operation *ops, size_t op_count);
 

@@ -72,7 +72,13 @@ void run_free(struct run *run)
 
 static uint64_t totals_bytes(const struct totals *totals)
 {
+	size_t services = 0;
+
+	for (size_t i = 0; i < totals->class_count; i++) {
+		services += totals->classes[i].service != NULL;
+	}
 	return totals->class_count * sizeof(*totals->classes) +
+	       services * sizeof(struct histogram) +
 	       totals->interval_count * sizeof(*totals->intervals);
 }
 

@@ -24,15 +24,17 @@ static void reset(struct run_operation *operation, const char *scope, const char
 	operation->posted = 0;
 	operation->completed = 0;
 	operation->bytes = 0;
+	operation->has_service = false;
 	histogram_reset(&operation->latency);
+	histogram_reset(&operation->service);
 }
 
 static void add(struct run_operation *operation, const struct totals *totals,
 		const struct class_totals *class)
 {
-	const char *definition = totals->is_half_round_trip[class->class.kind]
-					 ? "half_round_trip"
-					 : "post_to_completion";
+	const char *definition = totals->is_half_round_trip[class->class.kind] ? "half_round_trip"
+				 : class->service ? "intended_to_completion"
+						  : "post_to_completion";
 
 	/* What is measured differently is still shown together, and said to be mixed. */
 	operation->definition = !operation->definition || !strcmp(operation->definition, definition)
@@ -45,6 +47,10 @@ static void add(struct run_operation *operation, const struct totals *totals,
 	operation->completed += class->completed;
 	operation->bytes += class->bytes;
 	histogram_merge(&operation->latency, &class->latency);
+	if (class->service) {
+		operation->has_service = true;
+		histogram_merge(&operation->service, class->service);
+	}
 }
 
 static size_t count_sizes(const struct totals *totals, int kind)
@@ -117,13 +123,13 @@ static json_t *write_percentiles(const struct histogram *latency)
 	return array;
 }
 
-static json_t *write_latency(const struct run_operation *operation, json_t *buckets)
+static json_t *write_latency(const struct histogram *latency, const char *definition,
+			     json_t *buckets)
 {
-	const struct histogram *latency = &operation->latency;
 	json_t *object = json_object();
 	bool has_values = latency->count > 0;
 
-	json_set_string(object, "definition", operation->definition);
+	json_set_string(object, "definition", definition);
 	json_set_u64(object, "count", latency->count);
 	set_known(object, "min_ns", has_values, latency->min_ns);
 	set_known(object, "max_ns", has_values, latency->max_ns);
@@ -147,6 +153,11 @@ json_t *run_operations_write(const struct run_operation *operation, uint64_t win
 	json_set_u64(object, "bytes", operation->bytes);
 	run_record_set_rate(object, "bandwidth_bps", operation->bytes * 8, window_ns);
 	run_record_set_rate(object, "ops_per_s", operation->completed, window_ns);
-	json_set_take(object, "latency", write_latency(operation, buckets));
+	json_set_take(object, "service_latency",
+		      operation->has_service
+			      ? write_latency(&operation->service, "post_to_completion", NULL)
+			      : NULL);
+	json_set_take(object, "latency",
+		      write_latency(&operation->latency, operation->definition, buckets));
 	return object;
 }

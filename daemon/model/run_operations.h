@@ -20,6 +20,9 @@ struct run_operation {
 	uint64_t completed;
 	uint64_t bytes;
 	struct histogram latency;
+	bool has_service; /* of an open load: latency counts from what was intended, this from the
+			     post */
+	struct histogram service;
 };
 
 /* The entry with this index, from 0, of what an end saw. False: there are not so many. */

@@ -122,6 +122,8 @@ static json_t *write_traffic(const struct totals *totals)
 	json_set_u64(object, "bytes", totals->bytes);
 	json_set_u64(object, "errors", totals->errors);
 	json_set_u64(object, "receives", totals->receives);
+	json_set_u64(object, "late_operations", totals->late_operations);
+	json_set_u64(object, "dropped_operations", totals->dropped_operations);
 	json_set_u64(object, "traffic_completed", totals->traffic_operations);
 	json_set_u64(object, "traffic_bytes", totals->traffic_bytes);
 	return object;

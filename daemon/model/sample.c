@@ -165,6 +165,9 @@ void sample_totals_init(struct totals *totals)
 
 void sample_totals_done(struct totals *totals)
 {
+	for (size_t i = 0; i < totals->class_count && totals->classes; i++) {
+		free(totals->classes[i].service);
+	}
 	free(totals->classes);
 	free(totals->intervals);
 	totals->classes = NULL;
@@ -185,6 +188,8 @@ static json_t *write_class(const struct class_totals *class)
 	json_set_u64(object, "completed", class->completed);
 	json_set_u64(object, "bytes", class->bytes);
 	json_set_take(object, "latency", histogram_write(&class->latency));
+	json_set_take(object, "service_latency",
+		      class->service ? histogram_write(class->service) : NULL);
 	return object;
 }
 
@@ -207,6 +212,8 @@ json_t *sample_totals_write(const struct totals *totals)
 			json_array_append_new(halves, json_string(operation_names[kind]));
 		}
 	}
+	json_set_u64(object, "late_operations", totals->late_operations);
+	json_set_u64(object, "dropped_operations", totals->dropped_operations);
 	json_set_take(object, "half_round_trip", halves);
 	json_set_take(object, "failure", failure_write(&totals->failure));
 	json_set_take(object, "counters",
@@ -249,6 +256,36 @@ static int read_halves(const json_t *json, struct totals *ret, struct error *err
 	return 0;
 }
 
+/* Null of closed loads. */
+static int read_service(const json_t *json, struct class_totals *ret, struct error *err)
+{
+	const json_t *service = json_object_get(json, "service_latency");
+
+	if (!service || json_is_null(service)) {
+		return 0;
+	}
+	ret->service = memory_try(1, sizeof(*ret->service));
+	if (!ret->service) {
+		return error_set(err, -ENOMEM, ERROR_RESOURCE, "no memory for a histogram");
+	}
+	return histogram_read(service, ret->service, err);
+}
+
+/* 0 where an end does not tell. */
+static int read_load(const json_t *json, struct totals *ret, struct error *err)
+{
+	int r = 0;
+
+	if (json_object_get(json, "late_operations")) {
+		r = json_get_u64(json, "late_operations", 0, INT64_MAX, &ret->late_operations, err);
+	}
+	if (r == 0 && json_object_get(json, "dropped_operations")) {
+		r = json_get_u64(json, "dropped_operations", 0, INT64_MAX, &ret->dropped_operations,
+				 err);
+	}
+	return r;
+}
+
 static int read_class(const json_t *json, struct class_totals *ret, struct error *err)
 {
 	int r;
@@ -267,7 +304,8 @@ static int read_class(const json_t *json, struct class_totals *ret, struct error
 	    (r = json_get_u64(json, "bytes", 0, INT64_MAX, &ret->bytes, err)) < 0) {
 		return r;
 	}
-	return histogram_read(json_object_get(json, "latency"), &ret->latency, err);
+	r = histogram_read(json_object_get(json, "latency"), &ret->latency, err);
+	return r < 0 ? r : read_service(json, ret, err);
 }
 
 /* Null where they were not read. */
@@ -351,7 +389,7 @@ int sample_totals_read(const json_t *json, struct totals *ret, struct error *err
 	if (r < 0 ||
 	    (r = json_get_string(json, "clock", ret->clock, sizeof(ret->clock), err)) < 0 ||
 	    (r = json_get_real(json, "clock_drift_ppm", &ret->clock_drift_ppm, err)) < 0 ||
-	    (r = read_halves(json, ret, err)) < 0 ||
+	    (r = read_halves(json, ret, err)) < 0 || (r = read_load(json, ret, err)) < 0 ||
 	    (r = failure_read(json_object_get(json, "failure"), &ret->failure, err)) < 0 ||
 	    (r = step_read(json_object_get(json, "steps"), &ret->steps, err)) < 0 ||
 	    (r = read_counters(json, ret, err)) < 0 ||

@@ -51,7 +51,9 @@ struct class_totals {
 	uint64_t posted; /* while the window was open */
 	uint64_t completed; /* while the window was open, some of them posted before */
 	uint64_t bytes;
-	struct histogram latency; /* of the signalled ones among `completed` */
+	struct histogram latency; /* of the signalled ones among `completed`; of an open load from
+				     the moment that each was meant to begin */
+	struct histogram *service; /* open loads: from its post; owned; NULL: closed */
 };
 
 /* Why the traffic ended. */
@@ -78,6 +80,8 @@ struct totals {
 	uint64_t worker_cpu_ns; /* CPU time of the worker in the window */
 	uint64_t involuntary_switches; /* of the worker in the window */
 	uint64_t send_queue_full_ns; /* time in which nothing could be posted; 0 when not known */
+	uint64_t late_operations; /* open loads, in the window: that had to wait for room */
+	uint64_t dropped_operations; /* and that were left out for want of it */
 	bool has_counters;
 	struct counters counters; /* how much those of the port grew around the traffic */
 	struct port_report port_report;

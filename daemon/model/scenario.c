@@ -260,7 +260,7 @@ static void check_footprint(struct check *check, const struct scenario *scenario
 		complain(
 			check, "disruptive", "workload.pattern",
 			"must be true: %s, above %d %%; write disruptive: true (it then waits for ports that others use), "
-			"or a pingpong of operations of 2KiB or less on average",
+			"a lower rate of an open load, or a pingpong of operations of 2KiB or less on average",
 			said, FOOTPRINT_LIMIT_PERCENT);
 	}
 }

@@ -7,6 +7,8 @@ const char *const cq_mode_names[] = { "poll", "event", NULL };
 const char *const workload_pattern_names[] = { "pingpong", "stream", "request_response", NULL };
 const char *const workload_direction_names[] = { "forward", "reverse", "both", NULL };
 const char *const load_model_names[] = { "closed", "open", NULL };
+static const char *const arrival_names[] = { "constant", "poisson", NULL };
+static const char *const on_full_names[] = { "delay", "drop", NULL };
 
 #define S_NS 1000000000ull
 #define DEFAULT_DURATION_NS (10 * S_NS)
@@ -188,18 +190,45 @@ static const struct schema_field load_fields[] = {
 	  LOAD(model),
 	  .names = load_model_names,
 	  .fallback = "closed",
-	  .doc = "closed: the next operation is posted when one is complete. This version has closed loads." },
+	  .doc = "closed: the next operation is posted when one is complete; open: each at its own time, at a rate." },
 	{ .key = "outstanding",
 	  .type = SCHEMA_INTEGER,
 	  LOAD(outstanding),
 	  RANGE(1, (uint64_t)LIMIT_SEND_WR *LIMIT_QPS),
 	  .fallback = "1",
-	  .doc = "Operations in flight over all queue pairs." },
-	LATER("rate", "use a closed load with outstanding"),
-	LATER("ops_rate", "use a closed load with outstanding"),
-	LATER("arrival", "use a closed load with outstanding"),
-	LATER("max_outstanding", "use outstanding"),
-	LATER("on_full", "leave it out: a closed load waits"),
+	  .doc = "Closed loads: operations in flight over all queue pairs." },
+	{ .key = "ops_rate",
+	  .type = SCHEMA_OPS_RATE,
+	  .is_optional = true,
+	  LOAD(ops_rate),
+	  RANGE(1, 1000000000),
+	  .doc = "Open loads: operations a second over all queue pairs." },
+	{ .key = "rate",
+	  .json_key = "rate_bps",
+	  .type = SCHEMA_RATE,
+	  .is_optional = true,
+	  LOAD(rate_bps),
+	  RANGE(1, 100000000000000ull),
+	  .doc = "Open loads, instead of ops_rate: payload over all queue pairs." },
+	{ .key = "arrival",
+	  .type = SCHEMA_ENUM,
+	  LOAD(arrival),
+	  .names = arrival_names,
+	  .fallback = "constant",
+	  .doc = "Open loads: gaps between operations; constant, or poisson: independent of each other, as of many users." },
+	{ .key = "max_outstanding",
+	  .type = SCHEMA_INTEGER,
+	  .has_auto = true,
+	  LOAD(max_outstanding),
+	  RANGE(1, (uint64_t)LIMIT_SEND_WR *LIMIT_QPS),
+	  .fallback = "auto",
+	  .doc = "Open loads: operations in flight at most; auto: qp.max_send_wr for each queue pair." },
+	{ .key = "on_full",
+	  .type = SCHEMA_ENUM,
+	  LOAD(on_full),
+	  .names = on_full_names,
+	  .fallback = "delay",
+	  .doc = "Open loads, with max_outstanding in flight: delay the operation (it is late, its latency counts from its own time), or drop it." },
 	{ 0 },
 };
 
@@ -354,8 +383,18 @@ const struct schema_field workload_section_fields[] = {
 
 void workload_complete(struct workload *workload)
 {
+	struct load_settings *load = &workload->workload.load;
+
 	if (workload->run.duration_ns == 0 && workload->run.iterations == 0) {
 		workload->run.duration_ns = DEFAULT_DURATION_NS;
+	}
+	if (load->model == LOAD_OPEN && load->max_outstanding == SCHEMA_AUTO) {
+		load->max_outstanding = workload->qp.max_send_wr * workload->qp.num_qps;
+	}
+	/* Who wrote another one than the default is told by workload_check. */
+	if (load->model == LOAD_OPEN && workload->workload.pattern == PATTERN_STREAM &&
+	    load->outstanding == 1) {
+		load->outstanding = load->max_outstanding;
 	}
 }
 

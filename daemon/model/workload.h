@@ -20,6 +20,8 @@ enum cq_mode { CQ_MODE_POLL, CQ_MODE_EVENT };
 enum workload_pattern { PATTERN_PINGPONG, PATTERN_STREAM, PATTERN_REQUEST_RESPONSE };
 enum workload_direction { DIRECTION_FORWARD, DIRECTION_REVERSE, DIRECTION_BOTH };
 enum load_model { LOAD_CLOSED, LOAD_OPEN };
+enum load_arrival { ARRIVAL_CONSTANT, ARRIVAL_POISSON };
+enum load_on_full { ON_FULL_DELAY, ON_FULL_DROP };
 
 extern const char *const qp_type_names[];
 extern const char *const qp_cm_names[];
@@ -59,7 +61,14 @@ struct cq_settings {
 
 struct load_settings {
 	int model;
-	uint64_t outstanding; /* operations in flight over all queue pairs */
+	uint64_t outstanding; /* operations in flight over all queue pairs; of an open load
+				 max_outstanding (workload_complete) */
+	/* Open loads: model/load.h. */
+	uint64_t rate_bps; /* payload; 0: ops_rate says it */
+	uint64_t ops_rate; /* operations/s; 0: rate_bps says it */
+	int arrival;
+	uint64_t max_outstanding; /* auto: max_send_wr of every queue pair */
+	int on_full; /* with that many in flight */
 };
 
 struct workload_settings {
@@ -105,8 +114,8 @@ extern const struct schema_field cpu_fields[];
 extern const struct schema_field workload_section_fields[];
 
 /*
- * run.duration is 10 s when neither it nor run.iterations is given: a default that the tables
- * cannot say. scenario_check does it.
+ * Defaults that the tables cannot say: run.duration is 10 s when neither it nor run.iterations is
+ * given; of an open load max_outstanding, and outstanding is the same. scenario_check does it.
  */
 void workload_complete(struct workload *workload);
 

@@ -44,8 +44,6 @@ static void check_supported(struct workload_check *check)
 		   "pingpong and stream are");
 	check_word(check, "workload.direction", workload_direction_names, w->workload.direction, 2,
 		   "forward and reverse are");
-	check_word(check, "workload.load.model", load_model_names, w->workload.load.model, 1,
-		   "closed is");
 }
 
 /* --- operations --- */
@@ -284,9 +282,9 @@ static void check_intervals(struct workload_check *check)
 unsigned workload_check(const struct workload *workload, workload_report_fn report, void *arg)
 {
 	static void (*const checks[])(struct workload_check * check) = {
-		check_supported, check_operations, check_path,
-		check_reads,	 check_memory,	   workload_check_queues,
-		check_length,	 check_intervals,  workload_check_queues_ring,
+		check_supported,     check_operations,		 check_path,   check_reads,
+		check_memory,	     workload_check_queues,	 check_length, check_intervals,
+		workload_check_load, workload_check_queues_ring,
 	};
 	struct workload_check check = { .workload = workload, .report = report, .arg = arg };
 

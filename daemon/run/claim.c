@@ -65,6 +65,12 @@ static int check_class(const struct class_totals *class, const struct operation_
 				 " bytes and %" PRIu64 " bytes",
 				 index, class->completed, is->size_bytes, class->bytes);
 	}
+	if (class->service && class->service->count > class->completed) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "classes[%zu] has %" PRIu64 " service latencies of %" PRIu64
+				 " operations completed",
+				 index, class->service->count, class->completed);
+	}
 	if (class->latency.count > class->completed) {
 		return error_set(err, -EPROTO, ERROR_PEER,
 				 "classes[%zu] has %" PRIu64 " latencies of %" PRIu64

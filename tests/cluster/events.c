@@ -31,6 +31,12 @@ static const char scenarios[] =
 	"    workload: { pattern: stream, load: { outstanding: 24 }, signal_interval: 4, post_list: 2,\n"
 	"      ops: [" OPERATIONS ", { op: write, size: 4KiB }] }\n"
 	"    run: { warmup: 10ms, duration: 100ms, interval: 10ms }\n"
+	"  - name: paced\n"
+	"    cq: { mode: event }\n"
+	"    qp: { num_qps: 2 }\n"
+	"    workload: { pattern: stream, ops: [" OPERATIONS "],\n"
+	"      load: { model: open, ops_rate: 1k/s, arrival: poisson } }\n"
+	"    run: { warmup: 10ms, duration: 2s, interval: 100ms }\n"
 	"  - name: long\n"
 	"    cq: { mode: event }\n"
 	"    workload: { pattern: pingpong, ops: [{ op: send, size: 64B }] }\n"
@@ -81,6 +87,27 @@ static void a_stream_of_several_queue_pairs_sleeps_as_well(void **state)
 	cluster_free(cluster);
 }
 
+/* It sleeps from one operation to the next, and to the completion between them. */
+static void an_open_load_sleeps_between_its_operations(void **state)
+{
+	struct cluster *cluster = cluster_new_pair(34, scenarios);
+	const struct totals *totals;
+
+	(void)state;
+	cluster_start_all(cluster);
+	totals = run(cluster, "paced");
+	assert_in_range(totals->operations, 1850, 2150);
+	assert_int_equal(totals->late_operations, 0);
+	assert_true(totals->polls < 8 * totals->operations);
+	for (size_t i = 0; i < totals->class_count; i++) {
+		assert_int_equal(totals->classes[i].latency.count, totals->classes[i].completed);
+		assert_int_equal(totals->classes[i].service->count, totals->classes[i].completed);
+		/* Both ways, and nothing waits. */
+		assert_in_range(totals->classes[i].latency.max_ns, 1000000, 1100000);
+	}
+	cluster_free(cluster);
+}
+
 /* Nobody but the control thread has a reason to wake it. */
 static void a_peer_that_is_killed_ends_a_sleeping_run(void **state)
 {
@@ -106,6 +133,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_sleeps_measures_the_same_and_looks_less_often),
 		cmocka_unit_test(a_stream_of_several_queue_pairs_sleeps_as_well),
+		cmocka_unit_test(an_open_load_sleeps_between_its_operations),
 		cmocka_unit_test(a_peer_that_is_killed_ends_a_sleeping_run),
 	};
 

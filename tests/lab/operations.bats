@@ -68,6 +68,32 @@ OPERATIONS='
   [ "$status" -eq 0 ]
 }
 
+@test "an open load keeps its rate, polling and with completion events, and tells both latencies" {
+  run guest '
+    for mode in poll event; do
+      scenario open-$mode "{ pattern: stream, ops: [{ op: write, size: 64B }, { op: send, size: 64B }], load: { model: open, ops_rate: 200/s } }" \
+        "{ warmup: 200ms, duration: 2s }" "cq: { mode: $mode }"
+      sed -i "/disruptive/d" open-$mode.yaml
+    done
+    # More than it can by far.
+    scenario too-much "{ pattern: stream, ops: [{ op: write, size: 64KiB }], load: { model: open, ops_rate: 50k/s, max_outstanding: 4, on_full: drop } }" \
+      "{ warmup: 0, duration: 1s }"
+    nodes_up open-poll.yaml open-event.yaml too-much.yaml
+    for mode in poll event; do
+      run_scenario 1 open-$mode r.json
+      verdict r.json pass
+      holds r.json ".measurements[0] | .completed >= 390 and .completed <= 410"
+      holds r.json "[.measurements[0].operations[] | select(.latency.count > 0)] | length >= 3 and
+        all(.[]; .latency.definition == \"intended_to_completion\" and .service_latency.count == .latency.count and .service_latency.mean_ns <= .latency.mean_ns)"
+      holds r.json ".measurements[0].initiator.traffic.dropped_operations == 0"
+    done
+    run_scenario 1 too-much r.json
+    holds r.json ".measurements[0].initiator.traffic.dropped_operations > .measurements[0].completed"
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
 @test "in reverse the peer requests, and passes" {
   run guest '
     scenario back "{ pattern: stream, direction: reverse, ops: [{ op: send, size: 4KiB }], load: { model: closed, outstanding: 16 } }" "{ warmup: 0, iterations: 300 }" \

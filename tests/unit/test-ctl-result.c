@@ -268,6 +268,43 @@ static void an_expectation_that_was_missed_says_by_how_much(void **state)
 		"  run 01K3V9Q7W0E5R2T8Y4U6J1M3N5 · 2026-09-01 12:00:00Z · rdmatestctl results 01K3V9Q7W0\n");
 }
 
+static void an_open_load_says_what_it_reached_and_both_latencies(void **state)
+{
+	static const struct measured one[] = { { OPERATION_WRITE, 4096, 5000, 2000000 } };
+	struct run *run = new_run("paced");
+	struct measurement *measurement = add_measurement(run, PATTERN_STREAM);
+	struct load_settings *load = &measurement->assignment.workload.workload.load;
+	struct class_totals *class;
+
+	(void)state;
+	load->model = LOAD_OPEN;
+	load->ops_rate = 1000;
+	load->arrival = ARRIVAL_POISSON;
+	set_totals(&measurement->initiator, 10000000000, one, 1);
+	class = &measurement->initiator.totals.classes[0];
+	class->service = memory_new(sizeof(*class->service));
+	histogram_reset(class->service);
+	for (int i = 0; i < 5000; i++) {
+		histogram_add(class->service, 5000);
+	}
+	measurement->initiator.totals.late_operations = 4990;
+	measurement->initiator.totals.dropped_operations = 12;
+	finish(run);
+	assert_rendered(
+		run, false,
+		"PASS  paced   node1/rxe0 -> node2/rxe1   10.0 s\n"
+		"  stream, an open load of 1 kop/s, Poisson, at most 64 in flight over 4 queue pairs, RC exchange,\n"
+		"  MTU 4096, RoCE 10.99.0.1 -> 10.99.0.2\n"
+		"  operation  size   count      rate  bandwidth   p50   p99  p99.9     max\n"
+		"  write      4 KiB  5 000  500 op/s  16.4 Mb/s  2 ms  2 ms      -  6.2 ms\n"
+		"  only 500 op/s of the 1 kop/s that were asked for; 4 990 operations late, 12 dropped for want of\n"
+		"  room; from the post alone: p50 5 us, p99 5 us, p99.9 -, max 5 us\n"
+		"  latency: from the moment that an operation was meant to begin to its completion; \"-\": too few\n"
+		"  samples\n"
+		"  clock tsc · first post after 34 ms · worker had 71 % of a CPU, preempted 3 times\n"
+		"  run 01K3V9Q7W0E5R2T8Y4U6J1M3N5 · 2026-09-01 12:00:00Z · rdmatestctl results 01K3V9Q7W0\n");
+}
+
 static void of_several_pairs_the_bad_ones_come_first(void **state)
 {
 	struct run *run = new_run("smoke");
@@ -436,6 +473,7 @@ int main(void)
 		cmocka_unit_test(a_run_that_passed_shows_its_numbers_by_operation_and_size),
 		cmocka_unit_test(a_failure_shows_the_first_error_the_finding_and_the_cure),
 		cmocka_unit_test(an_expectation_that_was_missed_says_by_how_much),
+		cmocka_unit_test(an_open_load_says_what_it_reached_and_both_latencies),
 		cmocka_unit_test(of_several_pairs_the_bad_ones_come_first),
 		cmocka_unit_test(of_many_pairs_those_that_passed_take_a_line_each),
 		cmocka_unit_test(all_numbers_of_many_pairs_are_there_when_asked_for),

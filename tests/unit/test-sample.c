@@ -19,6 +19,8 @@ static void fill(struct totals *totals)
 	totals->operations = 300;
 	totals->bytes = 300 * 64;
 	totals->clock_drift_ppm = -0.25;
+	totals->late_operations = 5;
+	totals->dropped_operations = 6;
 	totals->is_half_round_trip[OPERATION_WRITE] = true;
 	text_copy(totals->clock, sizeof(totals->clock), "virtual");
 	step_add(&totals->steps, "reg_mr", 5000, 4096);
@@ -35,6 +37,11 @@ static void fill(struct totals *totals)
 		histogram_reset(&class->latency);
 		for (uint64_t v = 1; v < 150; v++) {
 			histogram_add(&class->latency, v * v * 100);
+		}
+		if (i == 1) {
+			class->service = memory_new(sizeof(*class->service));
+			histogram_reset(class->service);
+			histogram_add(class->service, 77);
 		}
 	}
 	totals->interval_count = 3;
@@ -71,6 +78,11 @@ static void totals_come_back_from_json(void **state)
 	assert_int_equal(read.class_count, 2);
 	assert_memory_equal(&read.classes[1].latency, &totals.classes[1].latency,
 			    sizeof(struct histogram));
+	assert_null(read.classes[0].service);
+	assert_memory_equal(read.classes[1].service, totals.classes[1].service,
+			    sizeof(struct histogram));
+	assert_int_equal(read.late_operations, 5);
+	assert_int_equal(read.dropped_operations, 6);
 	assert_true(read.is_half_round_trip[OPERATION_WRITE]);
 	assert_false(read.is_half_round_trip[OPERATION_READ]);
 	assert_int_equal(read.intervals[2].latency_max_ns, 10);

@@ -126,7 +126,7 @@ static void what_is_not_in_this_version_is_named_with_what_is(void **state)
 		"workload.direction", "forward and reverse are");
 	expect_problem(
 		"workload: {pattern: stream, load: {model: open}, ops: [{op: send, size: 1B}]}\n",
-		"workload.load.model", "closed is");
+		"workload.load.model", "open needs a rate");
 	expect_problem(
 		"workload: {pattern: stream, ops: [{op: read, size: 1B}, {op: atomic_fetch_and_add, size: 4B}]}\n",
 		"workload.ops[1].size", "4B is not the size of an atomic; use 8B");
@@ -357,7 +357,6 @@ static void later_keys_say_what_to_do_instead(void **state)
 		WRITE "run: {steady_state: {}}\n",
 		WRITE "cpu: {threads: 2}\n",
 		"workload: {pattern: stream, verify: {method: crc32c}, ops: [{op: write, size: 8B}]}\n",
-		"workload: {pattern: stream, load: {ops_rate: 10/s}, ops: [{op: write, size: 8B}]}\n",
 	};
 
 	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
