@@ -239,6 +239,8 @@ static void add_shortfall(const json_t *measurement, const json_t *all, struct t
 	char asked_text[UNITS_SIZE];
 	double reached = 0;
 	uint64_t asked = 0;
+	uint64_t late = 0;
+	uint64_t dropped = 0;
 
 	if (field_u64(load, "ops_rate", &asked) && asked > 0) {
 		(void)field_real(all, "ops_per_s", &reached);
@@ -249,7 +251,9 @@ static void add_shortfall(const json_t *measurement, const json_t *all, struct t
 		units_format_rate(reached, reached_text);
 		units_format_rate((double)asked, asked_text);
 	}
-	if (asked > 0 && reached < LOAD_KEPT * (double)asked) {
+	(void)field_u64(measurement, "initiator.traffic.late_operations", &late);
+	(void)field_u64(measurement, "initiator.traffic.dropped_operations", &dropped);
+	if (late + dropped > 0 && reached < LOAD_KEPT * (double)asked) {
 		text_format(out, "only %s of the %s that were asked for; ", reached_text,
 			    asked_text);
 	}

@@ -127,6 +127,10 @@ static const char *show_value(const json_t *expectation, const char *key, char *
 	if (strcmp(unit, "ops_per_s") == 0) {
 		return field_show_ops_rate(expectation, key, buf);
 	}
+	if (strcmp(unit, "ratio") == 0 && field_real(expectation, key, &value)) {
+		snprintf(buf, UNITS_SIZE, "%.3g %%", value * 100);
+		return buf;
+	}
 	if (field_real(expectation, key, &value) && value >= 0 && value < 1e18) {
 		return units_format_count((uint64_t)value, buf);
 	}

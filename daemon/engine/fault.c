@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "engine/pacer.h"
 #include "util/text.h"
 #include "util/units.h"
 
@@ -42,6 +43,24 @@ void fault_deadline(struct flow *flow, uint64_t now_ticks)
 				? "nobody ended the run: this end stopped by itself at %s after %s"
 				: "not done at %s after %s; give it more time or less to do",
 			limit, duration);
+		failure->error.stage = STAGE_RUN;
+		text_copy(failure->error.call, sizeof(failure->error.call), "deadline");
+	}
+	flow_end(flow, END_DEADLINE, now_ticks);
+}
+
+void fault_behind(struct flow *flow, uint64_t now_ticks)
+{
+	struct failure *failure = first_failure(flow, now_ticks);
+	char behind[UNITS_SIZE];
+
+	if (failure) {
+		units_format_duration(PACER_BEHIND_MOST_NS, behind);
+		error_set(
+			&failure->error, -ETIMEDOUT, ERROR_INPUT,
+			"the load is %s behind: the path carries less than workload.load asks for; lower "
+			"ops_rate or rate, raise max_outstanding, or write on_full: drop",
+			behind);
 		failure->error.stage = STAGE_RUN;
 		text_copy(failure->error.call, sizeof(failure->error.call), "deadline");
 	}

@@ -262,26 +262,11 @@ static inline int post_one(struct stream *stream, struct stream_qp *qp, struct i
 	return post_batch(qp, batch, bad);
 }
 
-/* There is no room for what is due now. */
-static void paced_full(struct stream *stream, uint64_t now_ticks)
+/* Nothing was under way: silence before was no stall. */
+static inline void note_begin(struct stream *stream, uint64_t now_ticks)
 {
-	struct pacer *pacer = &stream->pacer;
-
-	if (!pacer->is_dropping) {
-		pacer->full_ticks = now_ticks;
-		return;
-	}
-	while (pacer->next_ticks <= now_ticks) {
-		pacer->dropped++;
-		pacer_advance(pacer);
-	}
-}
-
-/* Nothing was under way on that queue pair: silence before was no stall. */
-static inline void note_begin(struct flow *flow, const struct stream_qp *qp, uint64_t now_ticks)
-{
-	if (qp->posted == qp->completed) {
-		flow->found_ticks = now_ticks;
+	if (stream->under_way++ == 0) {
+		stream->flow->found_ticks = now_ticks;
 	}
 }
 
@@ -292,18 +277,22 @@ static inline void post_due(struct stream *stream, uint64_t now_ticks)
 	struct pacer *pacer = &stream->pacer;
 	uint64_t left = FLOW_BURST_ROUNDS;
 
+	pacer_look(pacer, now_ticks);
 	while (pacer->next_ticks <= now_ticks && left > 0) {
 		struct ibv_send_wr *bad = NULL;
 		struct stream_qp *qp;
 		int number;
 
 		if (unlikely(stream->ready_head == stream->ready_tail)) {
-			paced_full(stream, now_ticks);
+			if (!pacer_full(pacer, now_ticks)) {
+				fault_behind(flow, now_ticks);
+				return;
+			}
 			break;
 		}
 		qp = &stream->qps[stream->ready[stream->ready_head++ & stream->ready_mask]];
 		qp->is_ready = false;
-		note_begin(flow, qp, now_ticks);
+		note_begin(stream, now_ticks);
 		number = post_one(stream, qp, &bad);
 		if (unlikely(number != 0)) {
 			qp->posted--;
@@ -329,6 +318,7 @@ static inline void complete_paced(struct stream *stream, const struct ibv_wc *wc
 {
 	struct flow *flow = stream->flow;
 
+	stream->under_way--;
 	if (likely(wc->status == IBV_WC_SUCCESS && wc->wr_id < stream->chain.slot_count &&
 		   window_is_open(&flow->window))) {
 		/* A request is a batch of its own. */
@@ -350,15 +340,9 @@ bool hotloop_paced(struct flow *flow)
 	bool has_found = false;
 
 	for (unsigned round = 0; round < FLOW_BURST_ROUNDS; round++) {
-		int count;
+		/* First of all: what has completed makes room. */
+		int count = poll_round(stream, wcs, &now_ticks);
 
-		if (likely(flow->state == FLOW_RUNNING && stream->pacer.left > 0)) {
-			post_due(stream, now_ticks);
-		}
-		if (unlikely(flow->state > FLOW_CLOSING)) {
-			break;
-		}
-		count = poll_round(stream, wcs, &now_ticks);
 		if (unlikely(count < 0)) {
 			break;
 		}
@@ -367,14 +351,18 @@ bool hotloop_paced(struct flow *flow)
 			ready_again(stream, &wcs[i]);
 		}
 		has_found |= count > 0;
-		if (count > 0) {
-			if (!goes_on(flow, now_ticks, until_ticks)) {
-				break;
-			}
-		} else if (++empty == flow->burst_empty) {
+		if (count > 0 && !goes_on(flow, now_ticks, until_ticks)) {
 			break;
-		} else {
+		}
+		if (count == 0) {
 			now_ticks = clock_ticks();
+		}
+		if (likely(flow->state == FLOW_RUNNING && stream->pacer.left > 0)) {
+			post_due(stream, now_ticks);
+		}
+		if (unlikely(flow->state > FLOW_CLOSING) ||
+		    (count == 0 && ++empty == flow->burst_empty)) {
+			break;
 		}
 	}
 	return has_found;

@@ -12,6 +12,7 @@
 #define CONSTANT_GAPS 1024
 #define POISSON_GAPS (1 << 17) /* enough for their tails: one in a hundred thousand */
 #define NS_PER_S 1e9
+#define DROPS_MOST 4096 /* of one call */
 
 /* Above 0, up to 1. */
 static double uniform(struct prng *prng)
@@ -65,6 +66,8 @@ int pacer_init(struct pacer *pacer, const struct workload *workload,
 		pacer->gaps[i] = rounded_ticks > before_ticks ? rounded_ticks - before_ticks : 0;
 		before_ticks += pacer->gaps[i];
 	}
+	pacer->ring_ticks = before_ticks;
+	pacer->behind_ticks = clock_ns_to_ticks(scale, PACER_BEHIND_MOST_NS);
 	return 0;
 }
 
@@ -73,9 +76,27 @@ void pacer_done(struct pacer *pacer)
 	free(take(pacer->gaps));
 }
 
-void pacer_begin(struct pacer *pacer, uint64_t iterations, uint64_t now_ticks)
+void pacer_begin(struct pacer *pacer, uint64_t iterations)
 {
-	pacer->next_ticks = now_ticks;
+	pacer->next_ticks = 0;
 	pacer->full_ticks = 0;
 	pacer->left = iterations > 0 ? iterations : UINT64_MAX;
+}
+
+bool pacer_full(struct pacer *pacer, uint64_t now_ticks)
+{
+	uint64_t behind_ticks = now_ticks - pacer->next_ticks;
+	uint64_t turns = pacer->ring_ticks ? behind_ticks / pacer->ring_ticks : 0;
+
+	if (!pacer->is_dropping) {
+		pacer->full_ticks = now_ticks;
+		return behind_ticks <= pacer->behind_ticks;
+	}
+	pacer->dropped += turns * (pacer->mask + 1);
+	pacer->next_ticks += turns * pacer->ring_ticks;
+	for (unsigned i = 0; i < DROPS_MOST && pacer->next_ticks <= now_ticks; i++) {
+		pacer->dropped++;
+		pacer_advance(pacer);
+	}
+	return true;
 }

@@ -171,8 +171,9 @@ static void stream_begin(struct flow *flow, uint64_t iterations)
 	}
 	make_all_ready(stream);
 	if (is_paced) {
-		pacer_begin(&stream->pacer, iterations, clock_ticks());
-		flow->pace_ticks = stream->pacer.next_ticks;
+		pacer_begin(&stream->pacer, iterations);
+		stream->under_way = 0;
+		flow->pace_ticks = clock_ticks();
 	}
 }
 

@@ -54,6 +54,7 @@ struct stream {
 	uint64_t ready_tail;
 	struct chain chain;
 	struct pacer pacer; /* open loads */
+	uint64_t under_way; /* of an open load, on all queue pairs */
 };
 
 /* For the hot loop: the rare cases. May change flow->state. */

@@ -96,6 +96,16 @@ bool traffic_step(struct traffic *traffic, bool *ret_found)
 	return flow_step(&traffic->flow, ret_found);
 }
 
+uint64_t traffic_left_ns(const struct traffic *traffic)
+{
+	uint64_t next_ticks = flow_next_ticks(&traffic->flow);
+	uint64_t now_ticks = clock_ticks();
+
+	return next_ticks > now_ticks
+		       ? clock_ticks_to_ns(&traffic->flow.window.scale, next_ticks - now_ticks)
+		       : 0;
+}
+
 int traffic_sleep_fd(struct traffic *traffic)
 {
 	return flow_sleep_fd(&traffic->flow);

@@ -39,6 +39,8 @@ void traffic_start(struct traffic *traffic); /* reads the clock; the first step 
  */
 bool traffic_step(struct traffic *traffic, bool *ret_found);
 /* Ends it at once: queue pairs to ERR, drained for at most a second. */
+/* How long until the step must run again, on the clock of the traffic; for who sleeps meanwhile. */
+uint64_t traffic_left_ns(const struct traffic *traffic);
 /* After a step that found nothing: what to sleep on until there is something; -1: do not sleep. */
 int traffic_sleep_fd(struct traffic *traffic);
 void traffic_stop(struct traffic *traffic);

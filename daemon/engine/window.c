@@ -40,7 +40,7 @@ int window_init(struct window *window, const struct run_settings *run, bool is_b
 		return error_set(err, -ENOMEM, ERROR_RESOURCE,
 				 "no memory for the histograms of %zu classes of operations (%zu "
 				 "bytes each)",
-				 class_count, 2 * sizeof(struct histogram));
+				 class_count, (has_service ? 3 : 2) * sizeof(struct histogram));
 	}
 	for (size_t i = 0; i < class_count; i++) {
 		histogram_reset(&window->interval[i]);

@@ -4,11 +4,12 @@
 /*
  * The measured part of a job's traffic, and its intervals. An operation belongs to the window when
  * its completion is found while the window is open, whenever it was posted: it is counted then, in
- * operations and bytes, and its latency is added then, measured from its own post. What was under
- * way when the window opened is in it, what was under way when it closed is not: a steady flow
- * gains at one end what it loses at the other, and where every operation is signalled there are as
- * many latencies as operations, in every interval and in all. (Iterations begin and end at rest:
- * nothing is under way at either end.) What never completes is a stall or an error, not a latency.
+ * operations and bytes, and its latency is added then, measured from its own post (of an open load
+ * from the moment that it was meant to begin). What was under way when the window opened is in it,
+ * what was under way when it closed is not: a steady flow gains at one end what it loses at the
+ * other, and where every operation is signalled there are as many latencies as operations, in every
+ * interval and in all. (Iterations begin and end at rest: nothing is under way at either end.) What
+ * never completes is a stall or an error, not a latency.
  *
  * Warm-up counts by subtraction: counters are never reset, the window remembers what they were when
  * it opened. Latency is added to the interval's histograms of each class; cutting an interval reads

@@ -120,17 +120,19 @@ static bool obey(struct worker *worker)
 /* Nothing was found. A sleeper makes steps, too: the watchdog looks whether it does. */
 static struct thread_next next_look(struct worker *worker)
 {
-	uint64_t next_mono_ns = traffic_next_mono_ns(worker->traffic);
 	int fd = traffic_sleep_fd(worker->traffic);
-	uint64_t most_mono_ns;
+	uint64_t left_ns;
 
 	if (fd < 0) {
-		return (struct thread_next){ .want = THREAD_POLL, .until_mono_ns = next_mono_ns };
+		return (struct thread_next){
+			.want = THREAD_POLL, .until_mono_ns = traffic_next_mono_ns(worker->traffic)
+		};
 	}
-	most_mono_ns = clock_mono_ns() + SLEEP_MOST_NS;
+	/* From now on: since the start the two clocks have parted by more than latencies are. */
+	left_ns = traffic_left_ns(worker->traffic);
+	left_ns = left_ns < SLEEP_MOST_NS ? left_ns : SLEEP_MOST_NS;
 	return (struct thread_next){ .want = THREAD_WAIT_FD,
-				     .until_mono_ns = next_mono_ns < most_mono_ns ? next_mono_ns
-										  : most_mono_ns,
+				     .until_mono_ns = clock_mono_ns() + left_ns,
 				     .fd = fd };
 }
 

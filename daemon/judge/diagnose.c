@@ -463,11 +463,15 @@ static const char *write_value(const struct expectation_result *result, double v
 {
 	switch (result->expectation.metric) {
 	case METRIC_LATENCY:
+	case METRIC_SERVICE_LATENCY:
 		return units_format_duration((uint64_t)value, buf);
 	case METRIC_BANDWIDTH:
 		return units_format_rate(value, buf);
 	case METRIC_OPS_RATE:
 		return units_format_ops_rate(value, buf);
+	case METRIC_LATE_OPS:
+		snprintf(buf, UNITS_SIZE, "%.3g %%", value * 100);
+		return buf;
 	default:
 		snprintf(buf, UNITS_SIZE, "%.0f", value);
 		return buf;

@@ -87,7 +87,13 @@ static void take_latency(struct expectation_result *result, const struct totals 
 	histogram_reset(all);
 	for (size_t i = 0; i < totals->class_count; i++) {
 		if (is_asked_for(expectation, &totals->classes[i])) {
-			histogram_merge(all, &totals->classes[i].latency);
+			const struct class_totals *class = &totals->classes[i];
+
+			if (expectation->metric == METRIC_LATENCY) {
+				histogram_merge(all, &class->latency);
+			} else if (class->service) {
+				histogram_merge(all, class->service);
+			}
 		}
 	}
 	if (all->count == 0) {
@@ -192,6 +198,23 @@ static void take_interval_rate(struct expectation_result *result, const struct t
 	set_actual(result, found, used);
 }
 
+/* Of an open load. */
+static void take_shortage(struct expectation_result *result, const struct totals *totals)
+{
+	uint64_t posted = 0;
+
+	for (size_t i = 0; i < totals->class_count; i++) {
+		posted += totals->classes[i].posted;
+	}
+	if (result->expectation.metric == METRIC_DROPPED_OPS) {
+		set_actual(result, (double)totals->dropped_operations, posted);
+	} else if (posted > 0) {
+		set_actual(result, (double)totals->late_operations / (double)posted, posted);
+	} else {
+		give_reason(result, "no operation was posted in the measured window");
+	}
+}
+
 static void take_actual(struct expectation_result *result, const struct measurement *measurement)
 {
 	const struct totals *totals = &measurement->initiator.totals;
@@ -209,8 +232,11 @@ static void take_actual(struct expectation_result *result, const struct measurem
 		give_reason(result, "no operation completed in the measured window");
 		return;
 	}
-	if (result->expectation.metric == METRIC_LATENCY) {
+	if (expectation_is_latency(&result->expectation)) {
 		take_latency(result, totals);
+	} else if (result->expectation.metric == METRIC_LATE_OPS ||
+		   result->expectation.metric == METRIC_DROPPED_OPS) {
+		take_shortage(result, totals);
 	} else if (result->expectation.statistic == STATISTIC_MEAN) {
 		take_mean_rate(result, totals);
 	} else {

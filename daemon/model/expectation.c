@@ -10,12 +10,11 @@
 #include "util/units.h"
 
 static const char *const compare_names[] = { "<=", "<", ">=", ">", "==", "!=", NULL };
-static const char *const metric_names[] = { "latency", "bandwidth", "ops_rate", "errors", NULL };
+static const char *const metric_names[] = { "latency",	       "bandwidth", "ops_rate",	   "errors",
+					    "service_latency", "late_ops",  "dropped_ops", NULL };
 /* In the grammar, not in this version: told apart from what never was. */
-static const char *const later_metric_names[] = {
-	"response_latency", "service_latency", "rtt",	       "verify_errors", "loss",
-	"late_ops",	    "dropped_ops",     "connect_time", "counter",	NULL
-};
+static const char *const later_metric_names[] = { "rtt",	  "verify_errors", "loss",
+						  "connect_time", "counter",	   NULL };
 static const char *const severity_names[] = { "fail", "warn", NULL };
 
 static const char no_latency_statistic[] =
@@ -77,15 +76,40 @@ static int common_statistic(const char *word)
 				       : STATISTIC_NONE;
 }
 
+bool expectation_is_latency(const struct expectation *expectation)
+{
+	return expectation->metric == METRIC_LATENCY ||
+	       expectation->metric == METRIC_SERVICE_LATENCY;
+}
+
+bool expectation_is_of_open_load(const struct expectation *expectation)
+{
+	return expectation->metric == METRIC_SERVICE_LATENCY ||
+	       expectation->metric == METRIC_LATE_OPS || expectation->metric == METRIC_DROPPED_OPS;
+}
+
 static const char *parse_statistic(const char *word, struct expectation *ret)
 {
 	switch (ret->metric) {
+	case METRIC_LATE_OPS:
+		ret->statistic = STATISTIC_RATIO;
+		return !word || strcmp(word, "ratio") != 0
+			       ? "has no such statistic; late operations are a share of all, write late_ops.ratio"
+		       : ret->kind >= 0
+			       ? "names an operation; late ones are counted for all operations together, leave it out"
+			       : NULL;
+	case METRIC_DROPPED_OPS:
+		return word ? "has a statistic; dropped_ops is a count and has none"
+		       : ret->kind >= 0
+			       ? "names an operation; dropped ones are counted for all operations together, leave it out"
+			       : NULL;
 	case METRIC_ERRORS:
 		return word ? "has a statistic; errors is a count and has none"
 		       : ret->kind >= 0
 			       ? "names an operation; errors are counted for all operations together, write errors == 0"
 			       : NULL;
 	case METRIC_LATENCY:
+	case METRIC_SERVICE_LATENCY:
 		if (word && word[0] == 'p') {
 			ret->statistic = STATISTIC_PERCENTILE;
 			return parse_percentile(word, &ret->percentile_ppm);
@@ -122,12 +146,17 @@ static const char *parse_left(char *left, struct expectation *ret)
 		strsep(&rest, ".");
 	}
 	ret->metric = index_of(metric_names, metric);
+	if (!strcmp(metric, "response_latency")) {
+		return "has a metric that is called latency here: of an open load it counts from the moment that an "
+		       "operation was meant to begin";
+	}
 	if (index_of(later_metric_names, metric) >= 0) {
-		return "has a metric that is not in this version; there are latency, bandwidth, ops_rate and errors";
+		return "has a metric that is not in this version; there are latency, service_latency, bandwidth, "
+		       "ops_rate, late_ops, dropped_ops and errors";
 	}
 	if (ret->metric < 0) {
-		return "has an unknown metric; there are latency, bandwidth, ops_rate and errors, with or without an "
-		       "operation (send, write, read) before it";
+		return "has an unknown metric; there are latency, service_latency, bandwidth, ops_rate, late_ops, "
+		       "dropped_ops and errors, the first four with or without an operation (such as write) before it";
 	}
 	return parse_statistic(rest, ret);
 }
@@ -165,6 +194,7 @@ static const char *parse_right(char *right, struct expectation *ret)
 	}
 	switch (ret->metric) {
 	case METRIC_LATENCY:
+	case METRIC_SERVICE_LATENCY:
 		if (units_parse_duration(right, &value)) {
 			return "needs a duration with its unit on the right, such as 500us";
 		}
@@ -179,6 +209,12 @@ static const char *parse_right(char *right, struct expectation *ret)
 			return "needs a rate of operations on the right, such as 200k/s";
 		}
 		break;
+	case METRIC_LATE_OPS:
+		if (units_parse_ratio(right, &value)) {
+			return "needs a share on the right, such as 0.1%";
+		}
+		ret->limit = (double)value / 1e6;
+		return NULL;
 	default:
 		if (units_parse_integer(right, &value)) {
 			return "needs a whole number on the right, such as errors == 0";
@@ -259,7 +295,8 @@ const char *expectation_parse(const char *text, struct expectation *ret)
 	if (!reason) {
 		reason = parse_right(right, &expectation);
 	}
-	if (!reason && expectation.metric != METRIC_ERRORS && expectation.compare >= COMPARE_EQ) {
+	if (!reason && expectation.metric != METRIC_ERRORS &&
+	    expectation.metric != METRIC_DROPPED_OPS && expectation.compare >= COMPARE_EQ) {
 		reason = "compares a measured value for equality; use <= or >=";
 	}
 	if (!reason) {

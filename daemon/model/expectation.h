@@ -5,13 +5,14 @@
  * One line of `expect`, parsed and unit-checked when the file is read:
  *
  *   expr   := [op "."] metric cmp value ["of link_rate"]
- *   metric := "latency." ("p" NUM | max | min | mean)
+ *   metric := ("latency" | "service_latency") "." ("p" NUM | max | min | mean)
  *           | ("bandwidth" | "ops_rate") "." (mean | min | max)
- *           | "errors"
+ *           | "late_ops.ratio" | "dropped_ops" | "errors"
  *   cmp    := <= | < | >= | > | == | !=
  *
  * latency is half the round trip for a ping-pong of write or send, and post to completion
- * otherwise.
+ * otherwise; of an open load from the moment that an operation was meant to begin. service_latency,
+ * late_ops and dropped_ops are of open loads alone.
  */
 
 #include <stdbool.h>
@@ -22,13 +23,23 @@
 #include "model/operation.h"
 #include "util/schema.h"
 
-enum expectation_metric { METRIC_LATENCY, METRIC_BANDWIDTH, METRIC_OPS_RATE, METRIC_ERRORS };
+enum expectation_metric {
+	METRIC_LATENCY,
+	METRIC_BANDWIDTH,
+	METRIC_OPS_RATE,
+	METRIC_ERRORS,
+	METRIC_SERVICE_LATENCY,
+	METRIC_LATE_OPS,
+	METRIC_DROPPED_OPS,
+	METRICS,
+};
 enum expectation_statistic {
 	STATISTIC_NONE,
 	STATISTIC_PERCENTILE,
 	STATISTIC_MAX,
 	STATISTIC_MIN,
-	STATISTIC_MEAN
+	STATISTIC_MEAN,
+	STATISTIC_RATIO
 };
 enum expectation_compare { COMPARE_LE, COMPARE_LT, COMPARE_GE, COMPARE_GT, COMPARE_EQ, COMPARE_NE };
 enum expectation_severity { SEVERITY_FAIL, SEVERITY_WARN };
@@ -41,7 +52,7 @@ struct expectation {
 	int kind; /* enum operation_kind, or -1: all operations together */
 	uint64_t percentile_ppm; /* p99.9 = 999000 */
 	bool is_of_link_rate; /* then `limit` is a fraction */
-	double limit; /* ns, bit/s, operations/s, count or fraction */
+	double limit; /* ns, bit/s, operations/s, count or fraction (also of late_ops) */
 	char text[128]; /* as written, white space collapsed */
 	char source[192]; /* "scenarios.d/ring.yaml:25" */
 };
@@ -61,3 +72,8 @@ int expectation_read_list(const struct schema_field *field, const json_t *value,
 			  struct error *err);
 
 const char *expectation_compare_name(int compare);
+
+/* Of durations, with percentiles. */
+bool expectation_is_latency(const struct expectation *expectation);
+/* Only an open load has it. */
+bool expectation_is_of_open_load(const struct expectation *expectation);

@@ -21,8 +21,13 @@ void footprint_of(const struct workload *workload, struct footprint *ret)
 		double percent = 100 * ret->payload_bps / (double)FOOTPRINT_RATE_BPS;
 		double busy = 100 * load_ops_per_s(workload) / FOOTPRINT_OPS_RATE;
 
+		ret->burst_bytes = operation_largest_bytes(settings->ops, settings->op_count);
+		ret->burst_ns = (uint64_t)((double)ret->outstanding * (double)ret->burst_bytes *
+					   8e9 / (double)FOOTPRINT_RATE_BPS);
 		ret->percent = percent > busy ? percent : busy;
-		ret->percent = ret->percent < 100 ? ret->percent : 100;
+		ret->percent = ret->percent < 100 && ret->burst_ns <= FOOTPRINT_BURST_NS
+				       ? ret->percent
+				       : 100;
 		return;
 	}
 	/* There and, answered with the same, back. */
@@ -41,6 +46,16 @@ void footprint_say(const struct footprint *footprint, char *ret, size_t size)
 	char bytes[UNITS_SIZE];
 	char rate[UNITS_SIZE];
 
+	if (footprint->is_open && footprint->burst_ns > FOOTPRINT_BURST_NS) {
+		snprintf(
+			ret, size,
+			"%" PRIu64
+			" operations of %s, which load.max_outstanding lets be in flight at once, hold a port of "
+			"100 Gbit/s for %s, so that others wait behind them (100 %% of its rate)",
+			footprint->outstanding, units_write_size(footprint->burst_bytes, bytes),
+			units_format_duration(footprint->burst_ns, rate));
+		return;
+	}
 	if (footprint->is_open) {
 		snprintf(
 			ret, size,

@@ -4,7 +4,8 @@
 /*
  * What a workload puts on the ports at both ends of it, estimated from what it says alone. Pure.
  *
- * An open load has its rate, in payload and in operations, of which a port can no more either. A
+ * An open load has its rate, in payload and in operations, of which a port can no more either, as
+ * long as what can be in flight at once is little: it comes in one piece after a pause. A
  * closed one has no limit: with several operations under way the next one
  * is always waiting: the port is filled, whatever it is. With one under way the port lies idle for
  * the rest of the round trip, and nobody waits behind more than that one operation.
@@ -21,6 +22,8 @@
 #define FOOTPRINT_RATE_BPS 100000000000ull
 /* Small operations that such a port can do a second. */
 #define FOOTPRINT_OPS_RATE 100e6
+/* What an open load may have in flight at once without that others wait behind it for long. */
+#define FOOTPRINT_BURST_NS 1000000
 /* Of a small operation and its answer, hosts and network together. */
 #define FOOTPRINT_ROUND_TRIP_NS 4000
 /* What puts more than this on a port disturbs others: the scenario has to say `disruptive`. */
@@ -31,6 +34,8 @@ struct footprint {
 	uint64_t operation_bytes; /* of one, on average */
 	bool is_open;
 	double payload_bps; /* of an open load */
+	uint64_t burst_ns; /* how long all of it that can be in flight takes on the wire */
+	uint64_t burst_bytes; /* the largest of its operations */
 	double percent; /* of the port's rate, in the direction that is used most */
 };
 

@@ -53,7 +53,11 @@ static uint64_t clamped_middle_ns(const struct histogram *histogram, unsigned in
 static void merge_summary(struct histogram *into, const struct histogram *from)
 {
 	into->count += from->count;
-	into->sum_ns += from->sum_ns;
+	/* Exact up to what fits the exchange form: 292 years together. */
+	if (__builtin_add_overflow(into->sum_ns, from->sum_ns, &into->sum_ns) ||
+	    into->sum_ns > INT64_MAX) {
+		into->sum_ns = INT64_MAX;
+	}
 	into->min_ns = from->min_ns < into->min_ns ? from->min_ns : into->min_ns;
 	into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
 }
@@ -378,7 +382,8 @@ int histogram_read(const json_t *json, struct histogram *ret, struct error *err)
 	}
 	sum = ret->sum_ns;
 	if (ret->count &&
-	    (ret->min_ns > ret->max_ns || sum < (unsigned __int128)ret->count * ret->min_ns ||
+	    (ret->min_ns > ret->max_ns ||
+	     (sum < (unsigned __int128)ret->count * ret->min_ns && sum != INT64_MAX) ||
 	     sum > (unsigned __int128)ret->count * ret->max_ns)) {
 		return error_set(
 			err, -EINVAL, ERROR_INPUT,

@@ -30,8 +30,8 @@
 #define LIMIT_RUN_DURATION_NS (24ull * 3600 * 1000000000)
 #define LIMIT_BUFFER_BYTES (1ull << 30) /* of one job; also bounded by limits.max_pinned_memory */
 /* Of the control protocol, after authentication. Usually: the largest inventory has 382 KB, an
- * assignment 22 KB. While totals are waited for: LIMIT_CLASSES full histograms and LIMIT_INTERVALS
- * intervals, 1.3 MB and 23,000 values. */
+ * assignment 22 KB. While totals are waited for: LIMIT_CLASSES full histograms (of an open load two
+ * of half as many) and LIMIT_INTERVALS intervals, 1.3 MB and 23,000 values. */
 #define LIMIT_FRAME_USUAL_BYTES (512u << 10)
 #define LIMIT_FRAME_BYTES (2u << 20)
 #define LIMIT_FRAME_VALUES 65536u /* of its JSON */

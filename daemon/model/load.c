@@ -6,6 +6,12 @@ bool load_is_open(const struct workload *workload)
 	return workload->workload.load.model == LOAD_OPEN;
 }
 
+const char *load_outstanding_key(const struct workload *workload)
+{
+	return load_is_open(workload) ? "workload.load.max_outstanding"
+				      : "workload.load.outstanding";
+}
+
 double load_ops_per_s(const struct workload *workload)
 {
 	const struct workload_settings *settings = &workload->workload;

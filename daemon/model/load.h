@@ -9,6 +9,9 @@
 #include "model/workload.h"
 
 bool load_is_open(const struct workload *workload);
+/* The key that says how many are in flight at most: "workload.load.max_outstanding", or
+ * outstanding. */
+const char *load_outstanding_key(const struct workload *workload);
 /* Operations a second over all queue pairs, of load.ops_rate or load.rate; 0: a closed load. */
 double load_ops_per_s(const struct workload *workload);
 /* Payload, bits a second; 0: a closed load, or no payload. */

@@ -10,10 +10,10 @@
 #include "util/memory.h"
 
 static const char *const metric_units[] = {
-	[METRIC_LATENCY] = "ns",
-	[METRIC_BANDWIDTH] = "bps",
-	[METRIC_OPS_RATE] = "ops_per_s",
-	[METRIC_ERRORS] = "count",
+	[METRIC_LATENCY] = "ns",	 [METRIC_BANDWIDTH] = "bps",
+	[METRIC_OPS_RATE] = "ops_per_s", [METRIC_ERRORS] = "count",
+	[METRIC_SERVICE_LATENCY] = "ns", [METRIC_LATE_OPS] = "ratio",
+	[METRIC_DROPPED_OPS] = "count",
 };
 
 void run_record_set_real(json_t *object, const char *key, double value)

@@ -7,6 +7,7 @@
 
 #include "model/footprint.h"
 #include "model/histogram.h"
+#include "model/load.h"
 #include "util/units.h"
 
 const char *const topology_type_names[] = { "pairs", "ring",   "full_mesh", "star",
@@ -260,7 +261,7 @@ static void check_footprint(struct check *check, const struct scenario *scenario
 		complain(
 			check, "disruptive", "workload.pattern",
 			"must be true: %s, above %d %%; write disruptive: true (it then waits for ports that others use), "
-			"a lower rate of an open load, or a pingpong of operations of 2KiB or less on average",
+			"a lower rate or max_outstanding of an open load, or a pingpong of operations of 2KiB or less on average",
 			said, FOOTPRINT_LIMIT_PERCENT);
 	}
 }
@@ -271,6 +272,15 @@ static void check_expectations(struct check *check, const struct scenario *scena
 		const struct expectation *expectation = &scenario->expect.items[i];
 		char field[32];
 
+		if (expectation_is_of_open_load(expectation) &&
+		    !load_is_open(&scenario->workload)) {
+			snprintf(field, sizeof(field), "expect[%zu]", i);
+			complain(
+				check, field, "workload.load.model",
+				"\"%s\" is about an open load, and this one is closed: it could never be judged; leave it "
+				"out, or write load.model: open",
+				expectation->text);
+		}
 		if (expectation->kind >= 0 &&
 		    !operation_has(scenario->workload.workload.ops,
 				   scenario->workload.workload.op_count, expectation->kind)) {
@@ -293,7 +303,7 @@ static void check_samples(struct check *check, const struct scenario *scenario)
 		uint64_t needed;
 		char field[32];
 
-		if (expectation->metric != METRIC_LATENCY ||
+		if (!expectation_is_latency(expectation) ||
 		    expectation->statistic != STATISTIC_PERCENTILE) {
 			continue;
 		}

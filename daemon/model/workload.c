@@ -201,7 +201,7 @@ static const struct schema_field load_fields[] = {
 	  .type = SCHEMA_OPS_RATE,
 	  .is_optional = true,
 	  LOAD(ops_rate),
-	  RANGE(1, 1000000000),
+	  RANGE(1, 100000000),
 	  .doc = "Open loads: operations a second over all queue pairs." },
 	{ .key = "rate",
 	  .json_key = "rate_bps",
@@ -222,7 +222,7 @@ static const struct schema_field load_fields[] = {
 	  LOAD(max_outstanding),
 	  RANGE(1, (uint64_t)LIMIT_SEND_WR *LIMIT_QPS),
 	  .fallback = "auto",
-	  .doc = "Open loads: operations in flight at most; auto: qp.max_send_wr for each queue pair." },
+	  .doc = "Open loads: operations in flight at most; auto: what the queues of each queue pair hold." },
 	{ .key = "on_full",
 	  .type = SCHEMA_ENUM,
 	  LOAD(on_full),
@@ -381,6 +381,21 @@ const struct schema_field workload_section_fields[] = {
 	{ 0 },
 };
 
+/* What a queue pair may have in flight at most, by all that limits it. */
+static uint64_t most_each(const struct workload *workload)
+{
+	const struct qp_settings *qp = &workload->qp;
+	uint64_t each = qp->max_send_wr;
+
+	each = each < LIMIT_RING_WRS / qp->num_qps ? each : LIMIT_RING_WRS / qp->num_qps;
+	if (operation_any(workload->workload.ops, workload->workload.op_count,
+			  OPERATION_TAKES_RECEIVE) &&
+	    qp->max_recv_wr < each) {
+		each = qp->max_recv_wr;
+	}
+	return each;
+}
+
 void workload_complete(struct workload *workload)
 {
 	struct load_settings *load = &workload->workload.load;
@@ -389,7 +404,7 @@ void workload_complete(struct workload *workload)
 		workload->run.duration_ns = DEFAULT_DURATION_NS;
 	}
 	if (load->model == LOAD_OPEN && load->max_outstanding == SCHEMA_AUTO) {
-		load->max_outstanding = workload->qp.max_send_wr * workload->qp.num_qps;
+		load->max_outstanding = most_each(workload) * workload->qp.num_qps;
 	}
 	/* Who wrote another one than the default is told by workload_check. */
 	if (load->model == LOAD_OPEN && workload->workload.pattern == PATTERN_STREAM &&

@@ -67,7 +67,7 @@ struct load_settings {
 	uint64_t rate_bps; /* payload; 0: ops_rate says it */
 	uint64_t ops_rate; /* operations/s; 0: rate_bps says it */
 	int arrival;
-	uint64_t max_outstanding; /* auto: max_send_wr of every queue pair */
+	uint64_t max_outstanding; /* auto: what the queues of every queue pair hold */
 	int on_full; /* with that many in flight */
 };
 

@@ -5,7 +5,8 @@
 #include "model/workload_check.h"
 #include "util/units.h"
 
-#define OPS_RATE_MOST 1e9 /* no loop posts more */
+#define OPS_RATE_MOST 100e6 /* no loop posts more */
+#define OPEN_CLASSES_MOST (LIMIT_CLASSES / 2) /* each has two histograms */
 #define GAP_MOST_S 3600.0
 
 /* What is only said of the other kind of load would do nothing. */
@@ -67,8 +68,50 @@ static void check_rate(struct workload_check *check)
 		workload_check_complain(
 			check, load->ops_rate > 0 ? "workload.load.ops_rate" : "workload.load.rate",
 			"workload.ops",
-			"%s is %g operations a second; it must be one an hour to 1000M/s",
+			"%s is %g operations a second; it must be one an hour to 100M/s",
 			load->ops_rate > 0 ? ops_rate : rate, ops_per_s);
+	}
+}
+
+/* How long iterations take is known here. */
+static void check_length(struct workload_check *check)
+{
+	const struct run_settings *run = &check->workload->run;
+	double ops_per_s = load_ops_per_s(check->workload);
+	double needed_ns = (double)run->warmup_ns;
+	char needed[UNITS_SIZE], timeout[UNITS_SIZE];
+
+	if (run->iterations == 0 || ops_per_s <= 0) {
+		return;
+	}
+	needed_ns += (double)run->iterations * 1e9 / ops_per_s;
+	if (needed_ns >= (double)workload_timeout_ns(check->workload)) {
+		workload_check_complain(
+			check, "run.iterations", "run.timeout",
+			"%" PRIu64
+			" at %g a second take %s with the warm-up, and run.timeout ends it after %s; use fewer, or "
+			"raise run.timeout",
+			run->iterations, ops_per_s,
+			units_format_duration(needed_ns < 1e19 ? (uint64_t)needed_ns : UINT64_MAX,
+					      needed),
+			units_format_duration(workload_timeout_ns(check->workload), timeout));
+	}
+}
+
+static void check_classes(struct workload_check *check)
+{
+	const struct workload_settings *settings = &check->workload->workload;
+	size_t classes = 0;
+
+	for (size_t i = 0; i < settings->op_count; i++) {
+		classes += settings->ops[i].size_count;
+	}
+	if (classes > OPEN_CLASSES_MOST && classes <= LIMIT_CLASSES) {
+		workload_check_complain(
+			check, "workload.ops", "workload.load.model",
+			"%zu pairs of operation and size are above %d; each of an open load keeps two latencies, use "
+			"fewer",
+			classes, OPEN_CLASSES_MOST);
 	}
 }
 
@@ -105,6 +148,8 @@ static void check_open(struct workload_check *check)
 	check_each(check, "workload.signal_interval", settings->signal_interval);
 	check_each(check, "workload.post_list", settings->post_list);
 	check_rate(check);
+	check_length(check);
+	check_classes(check);
 }
 
 void workload_check_load(struct workload_check *check)

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "model/divisor.h"
+#include "model/load.h"
 #include "model/workload_check.h"
 #include "model/workload_queue.h"
 
@@ -10,16 +11,17 @@ static void check_outstanding(struct workload_check *check)
 	const struct qp_settings *qp = &check->workload->qp;
 	uint64_t outstanding = check->workload->workload.load.outstanding;
 	uint64_t each = workload_queue_depth_most(check->workload);
+	const char *field = load_outstanding_key(check->workload);
 
 	if (outstanding < qp->num_qps) {
-		workload_check_complain(check, "workload.load.outstanding", "qp.num_qps",
+		workload_check_complain(check, field, "qp.num_qps",
 					"%" PRIu64 " is below qp.num_qps %" PRIu64
 					": some queue pairs would have nothing to do; "
 					"raise it to %" PRIu64 ", or use fewer queue pairs",
 					outstanding, qp->num_qps, qp->num_qps);
 	}
 	if (outstanding > qp->max_send_wr * qp->num_qps) {
-		workload_check_complain(check, "workload.load.outstanding", "qp.max_send_wr",
+		workload_check_complain(check, field, "qp.max_send_wr",
 					"%" PRIu64 " is above qp.max_send_wr %" PRIu64
 					" x qp.num_qps %" PRIu64 "; lower it to %" PRIu64
 					", or raise qp.max_send_wr",
@@ -27,12 +29,11 @@ static void check_outstanding(struct workload_check *check)
 					qp->max_send_wr * qp->num_qps);
 	} else if (workload_check_has(check->workload, OPERATION_TAKES_RECEIVE) &&
 		   each > qp->max_recv_wr) {
-		workload_check_complain(check, "qp.max_recv_wr", "workload.load.outstanding",
+		workload_check_complain(check, "qp.max_recv_wr", field,
 					"%" PRIu64 " receives cannot take the %" PRIu64
 					" operations that a queue pair may have in flight; "
-					"raise it to %" PRIu64
-					", or lower workload.load.outstanding",
-					qp->max_recv_wr, each, each);
+					"raise it to %" PRIu64 ", or lower %s",
+					qp->max_recv_wr, each, each, field);
 	}
 }
 
@@ -226,13 +227,14 @@ void workload_check_queues_ring(struct workload_check *check)
 	}
 	count = operation_classes(settings->ops, settings->op_count, 0, classes, &total);
 	if (count > 0 && !workload_queue_ring(w, classes, count, &ring)) {
-		workload_check_complain(
-			check, "workload.load.outstanding", "workload.signal_interval",
-			"%" PRIu64 " with signal_interval %" PRIu64 ", post_list %" PRIu64
-			", %zu pairs of operation and size and "
-			"%" PRIu64 " queue pairs needs %" PRIu64
-			" prepared work requests, above %d; lower one of them",
-			settings->load.outstanding, settings->signal_interval, settings->post_list,
-			count, w->qp.num_qps, ring.total, LIMIT_RING_WRS);
+		workload_check_complain(check, load_outstanding_key(w), "workload.signal_interval",
+					"%" PRIu64 " with signal_interval %" PRIu64
+					", post_list %" PRIu64
+					", %zu pairs of operation and size and "
+					"%" PRIu64 " queue pairs needs %" PRIu64
+					" prepared work requests, above %d; lower one of them",
+					settings->load.outstanding, settings->signal_interval,
+					settings->post_list, count, w->qp.num_qps, ring.total,
+					LIMIT_RING_WRS);
 	}
 }

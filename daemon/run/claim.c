@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "model/load.h"
+
 struct claim {
 	const struct totals *totals;
 	const struct workload *workload;
@@ -42,6 +44,35 @@ static int check_end(const struct claim *claim, struct error *err)
 static bool may_have_classes(const struct claim *claim)
 {
 	return claim->role == ROLE_INITIATOR || is_pingpong(claim);
+}
+
+static bool is_open(const struct claim *claim)
+{
+	return load_is_open(claim->workload) && claim->role == ROLE_INITIATOR;
+}
+
+/* Only an open load has operations that find no room, and a latency beside the other. */
+static int check_load(const struct claim *claim, struct error *err)
+{
+	const struct totals *totals = claim->totals;
+	bool is_dropping = is_open(claim) && claim->workload->workload.load.on_full == ON_FULL_DROP;
+
+	for (size_t i = 0; i < totals->class_count; i++) {
+		if ((totals->classes[i].service != NULL) != is_open(claim)) {
+			return error_set(
+				err, -EPROTO, ERROR_PEER,
+				"classes[%zu] has %s service latency, the assignment's load is %s",
+				i, is_open(claim) ? "no" : "a", is_open(claim) ? "open" : "closed");
+		}
+	}
+	if ((totals->late_operations > 0 && (!is_open(claim) || is_dropping)) ||
+	    (totals->dropped_operations > 0 && !is_dropping)) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "it has %" PRIu64 " late and %" PRIu64
+				 " dropped operations, which the assignment's load cannot have",
+				 totals->late_operations, totals->dropped_operations);
+	}
+	return 0;
 }
 
 static int check_class(const struct class_totals *class, const struct operation_class *wanted,
@@ -143,7 +174,7 @@ static int check_classes(const struct claim *claim, struct error *err)
 	    (r = check_sum("the bytes of its classes", bytes, totals->bytes, err)) < 0) {
 		return r;
 	}
-	return check_latency(claim, err);
+	return (r = check_load(claim, err)) < 0 ? r : check_latency(claim, err);
 }
 
 /*

@@ -22,6 +22,7 @@
 
 #include <cmocka.h>
 
+#include "cluster/free-port.h"
 #include "daemon.h"
 #include "fake/fabric.h"
 #include "parts.h"
@@ -315,7 +316,7 @@ static void set_up(void)
 		add_device("fake", i, 0);
 		add_device("spare", i, 1);
 		member->index = i;
-		close(any_socket(&member->port));
+		member->port = free_port();
 		member->http_fd = any_socket(&member->http_port);
 		snprintf(member->path, sizeof(member->path), "%s/node%zu.yaml", directory, i);
 		snprintf(member->socket, sizeof(member->socket), "%s/node%zu.sock", directory, i);

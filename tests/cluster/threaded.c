@@ -22,6 +22,7 @@
 
 #include <cmocka.h>
 
+#include "cluster/free-port.h"
 #include "daemon.h"
 #include "fake/fabric.h"
 #include "parts.h"
@@ -278,7 +279,7 @@ static void four_daemons_measure_each_other_at_once(void **state)
 	write_file(path, scenarios);
 	for (size_t i = 0; i < DAEMONS; i++) {
 		members[i].index = i;
-		close(any_socket(&members[i].port));
+		members[i].port = free_port();
 		snprintf(members[i].path, sizeof(members[i].path), "%s/node%zu.yaml", directory, i);
 		snprintf(members[i].socket, sizeof(members[i].socket), "%s/node%zu.sock", directory,
 			 i);

@@ -82,7 +82,7 @@ static void check_expectation(const char *word)
 		assert(reason[0]);
 		return;
 	}
-	assert(expectation.metric >= METRIC_LATENCY && expectation.metric <= METRIC_ERRORS);
+	assert(expectation.metric >= METRIC_LATENCY && expectation.metric < METRICS);
 	assert(expectation.compare >= COMPARE_LE && expectation.compare <= COMPARE_NE);
 	assert(expectation.kind >= -1 && expectation.kind < OPERATION_KINDS);
 	assert((expectation.statistic == STATISTIC_PERCENTILE) == (expectation.percentile_ppm > 0));

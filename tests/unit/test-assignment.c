@@ -82,6 +82,9 @@ static void what_a_planner_must_decide_cannot_be_left_open(void **state)
 	a = example();
 	a.workload.qp.max_rd_atomic = SCHEMA_AUTO;
 	expect_refused(&a, "qp.max_rd_atomic: auto");
+	a = example();
+	a.workload.workload.direction = DIRECTION_REVERSE;
+	expect_refused(&a, "workload.direction: who requests must be decided");
 	/* but how much can be inlined only the device knows */
 	a = example();
 	a.workload.qp.max_inline_data = SCHEMA_AUTO;

@@ -260,6 +260,39 @@ static void an_interval_that_cannot_be_is_told(void **state)
 	fits(scene, ROLE_INITIATOR);
 }
 
+static void what_only_an_open_load_has_is_held_against_the_assignment(void **state)
+{
+	struct scene *scene = *state;
+	struct load_settings *load = &scene->assignment->workload.workload.load;
+	struct totals *totals = &scene->totals;
+
+	totals->late_operations = 1;
+	differs(scene, ROLE_INITIATOR, "1 late and 0 dropped operations");
+	totals->late_operations = 0;
+	totals->classes[1].service = memory_new(sizeof(*totals->classes[1].service));
+	histogram_reset(totals->classes[1].service);
+	differs(scene, ROLE_INITIATOR,
+		"classes[1] has a service latency, the assignment's load is closed");
+	load->model = LOAD_OPEN;
+	load->ops_rate = 300;
+	differs(scene, ROLE_INITIATOR,
+		"classes[0] has no service latency, the assignment's load is open");
+	for (size_t i = 0; i < CLASSES; i += 2) {
+		totals->classes[i].service = memory_new(sizeof(*totals->classes[i].service));
+		histogram_reset(totals->classes[i].service);
+	}
+	totals->late_operations = 5;
+	fits(scene, ROLE_INITIATOR);
+	totals->dropped_operations = 5;
+	differs(scene, ROLE_INITIATOR, "5 late and 5 dropped operations");
+	load->on_full = ON_FULL_DROP;
+	differs(scene, ROLE_INITIATOR, "5 late and 5 dropped operations");
+	totals->late_operations = 0;
+	fits(scene, ROLE_INITIATOR);
+	totals->classes[0].service->count = 101;
+	differs(scene, ROLE_INITIATOR, "101 service latencies of 100 operations");
+}
+
 static void latency_that_means_something_else_is_told(void **state)
 {
 	struct scene *scene = *state;
@@ -314,6 +347,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_window_that_cannot_be_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_interval_that_cannot_be_is_told, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_only_an_open_load_has_is_held_against_the_assignment, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(latency_that_means_something_else_is_told, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(an_end_that_the_assignment_does_not_have_is_told,

@@ -153,6 +153,35 @@ static void minimum_and_maximum_are_of_whole_intervals(void **state)
 	free_measurement(m);
 }
 
+static void an_open_load_is_judged_by_what_came_late_or_not_at_all(void **state)
+{
+	struct measurement *m = new_measurement();
+	struct totals *totals = &m->initiator.totals;
+	uint64_t posted = 0;
+
+	(void)state;
+	expect_inconclusive(m, "service_latency.max <= 1s", "no latency was sampled");
+	for (size_t i = 0; i < totals->class_count; i++) {
+		struct class_totals *class = &totals->classes[i];
+
+		class->posted = 1000;
+		posted += class->posted;
+		class->service = memory_new(sizeof(*class->service));
+		histogram_reset(class->service);
+		histogram_add(class->service, 1000 * (i + 1));
+	}
+	totals->late_operations = posted / 100;
+	totals->dropped_operations = 3;
+	expect_outcome(m, "late_ops.ratio <= 1%", OUTCOME_MET, 0.01);
+	expect_outcome(m, "late_ops.ratio <= 0.9%", OUTCOME_MISSED, 0.01);
+	expect_outcome(m, "dropped_ops == 0", OUTCOME_MISSED, 3);
+	expect_outcome(m, "dropped_ops <= 3", OUTCOME_MET, 3);
+	expect_outcome(m, "service_latency.min <= 1us", OUTCOME_MET, 1000);
+	expect_outcome(m, "service_latency.max <= 1us", OUTCOME_MISSED,
+		       1000 * (double)totals->class_count);
+	free_measurement(m);
+}
+
 static void errors_of_both_ends_are_counted(void **state)
 {
 	struct measurement *m = new_measurement();
@@ -232,6 +261,7 @@ int main(void)
 		cmocka_unit_test(a_percentile_without_enough_samples_is_inconclusive),
 		cmocka_unit_test(means_of_rates_are_over_the_measured_window),
 		cmocka_unit_test(minimum_and_maximum_are_of_whole_intervals),
+		cmocka_unit_test(an_open_load_is_judged_by_what_came_late_or_not_at_all),
 		cmocka_unit_test(errors_of_both_ends_are_counted),
 		cmocka_unit_test(a_share_of_the_link_rate_is_of_the_lower_link_less_headers),
 		cmocka_unit_test(without_traffic_nothing_is_met),

@@ -49,6 +49,11 @@ static void every_metric_has_its_unit(void **state)
 	assert_int_equal(accept("read.latency.max < 2s").statistic, STATISTIC_MAX);
 	assert_int_equal(accept("latency.mean < 2s").statistic, STATISTIC_MEAN);
 	assert_int_equal(accept("bandwidth.max < 2Gbps").statistic, STATISTIC_MAX);
+	assert_int_equal(accept("write.service_latency.p99 <= 2us").metric, METRIC_SERVICE_LATENCY);
+	assert_true(accept("service_latency.p99 <= 2us").limit == 2000);
+	assert_true(accept("late_ops.ratio <= 0.1%").limit == 0.001);
+	assert_int_equal(accept("late_ops.ratio <= 0.1%").statistic, STATISTIC_RATIO);
+	assert_true(accept("dropped_ops == 0").limit == 0);
 }
 
 static void a_share_of_the_link_rate_is_a_fraction(void **state)
@@ -108,7 +113,15 @@ static void wrong_expressions_are_refused_with_what_to_write(void **state)
 		{ "write <= 5ms", "no metric" },
 		{ "atomic_fetch_and_sub.latency.p99 <= 5ms", "unknown metric" },
 		{ "loss.ratio <= 1%", "not in this version" },
-		{ "write.response_latency.p99 <= 1ms", "not in this version" },
+		{ "write.response_latency.p99 <= 1ms", "called latency here" },
+		{ "late_ops <= 1%", "late_ops.ratio" },
+		{ "late_ops.mean <= 1%", "late_ops.ratio" },
+		{ "late_ops.ratio <= 5ms", "needs a share" },
+		{ "write.late_ops.ratio <= 1%", "leave it out" },
+		{ "dropped_ops.max == 0", "has none" },
+		{ "read.dropped_ops == 0", "leave it out" },
+		{ "dropped_ops == 1%", "whole number" },
+		{ "service_latency.p99 <= 5", "needs a duration" },
 		{ "counter.symbol_error.delta == 0", "not in this version" },
 		{ "speed.mean >= 1Gbps", "unknown metric" },
 		{ "write.read.latency.p99 <= 5ms", "unknown metric" },

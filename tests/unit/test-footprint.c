@@ -113,6 +113,41 @@ static void sizes_count_by_their_share_of_the_operations(void **state)
 	assert_true(is_disruptive(workload));
 }
 
+static bool of_open(uint64_t ops_rate, uint64_t rate_bps, uint64_t max_outstanding,
+		    uint64_t size_bytes)
+{
+	struct workload *workload = workload_with(PATTERN_STREAM, max_outstanding);
+	struct load_settings *load = &workload->workload.load;
+
+	load->model = LOAD_OPEN;
+	load->ops_rate = ops_rate;
+	load->rate_bps = rate_bps;
+	load->max_outstanding = max_outstanding;
+	add_size(add(workload, OPERATION_WRITE, 1), size_bytes, 1);
+	return is_disruptive(workload);
+}
+
+static void an_open_load_takes_its_rate(void **state)
+{
+	(void)state;
+	assert_false(of_open(100000, 0, 128, 64));
+	assert_false(of_open(0, 4000000000, 128, 65536));
+	assert_non_null(strstr(said, "4 Gb/s"));
+	assert_true(of_open(0, 6000000000, 128, 65536));
+	assert_non_null(strstr(said, "takes 6 %"));
+	/* Payload is not all: a port does so many operations. */
+	assert_true(of_open(6000000, 0, 128, 1));
+}
+
+static void an_open_load_that_comes_in_large_pieces_fills_the_port(void **state)
+{
+	(void)state;
+	assert_true(of_open(0, 1000000000, 1, 256u << 20));
+	assert_non_null(strstr(said, "max_outstanding"));
+	assert_true(of_open(0, 1000000000, 128, 1u << 20));
+	assert_false(of_open(0, 1000000000, 8, 1u << 20));
+}
+
 static void a_workload_without_operations_has_no_footprint(void **state)
 {
 	assert_false(is_disruptive(workload_with(PATTERN_PINGPONG, 1)));
@@ -127,6 +162,8 @@ int main(void)
 		cmocka_unit_test(one_small_operation_at_a_time_disturbs_nobody),
 		cmocka_unit_test(large_operations_take_their_share_one_at_a_time_too),
 		cmocka_unit_test(sizes_count_by_their_share_of_the_operations),
+		cmocka_unit_test(an_open_load_takes_its_rate),
+		cmocka_unit_test(an_open_load_that_comes_in_large_pieces_fills_the_port),
 		cmocka_unit_test(a_workload_without_operations_has_no_footprint),
 	};
 

@@ -75,6 +75,45 @@ static void poisson_gaps_are_exponential_and_their_sum_is_exact(void **state)
 	pacer_done(&pacer);
 }
 
+/* A host that was suspended for a day must not hold the thread up. */
+static void what_is_dropped_takes_a_bounded_number_of_steps(void **state)
+{
+	const uint64_t day_ns = 86400000000000;
+	struct pacer pacer;
+	unsigned calls = 0;
+
+	(void)state;
+	init(&pacer, 100000000, ARRIVAL_POISSON, 5);
+	pacer.is_dropping = true;
+	pacer_begin(&pacer, 0);
+	pacer_look(&pacer, 1);
+	while (pacer.next_ticks <= day_ns) {
+		assert_true(pacer_full(&pacer, day_ns));
+		calls++;
+	}
+	assert_true(calls <= (pacer.mask + 1) / 4096 + 1);
+	/* One for each ten nanoseconds. */
+	assert_true(fabs((double)pacer.dropped / ((double)day_ns / 10) - 1) < 1e-6);
+	assert_int_equal(pacer.late, 0);
+	pacer_done(&pacer);
+}
+
+static void what_is_delayed_is_given_up_when_it_is_far_behind(void **state)
+{
+	struct pacer pacer;
+
+	(void)state;
+	init(&pacer, 1000, ARRIVAL_CONSTANT, 5);
+	pacer_begin(&pacer, 0);
+	pacer_look(&pacer, 1);
+	assert_true(pacer_full(&pacer, PACER_BEHIND_MOST_NS));
+	assert_int_equal(pacer.full_ticks, PACER_BEHIND_MOST_NS);
+	assert_false(pacer_full(&pacer, PACER_BEHIND_MOST_NS + 2));
+	assert_int_equal(pacer.next_ticks, 1);
+	assert_int_equal(pacer.dropped, 0);
+	pacer_done(&pacer);
+}
+
 static void the_same_seed_draws_the_same(void **state)
 {
 	struct pacer a;
@@ -97,12 +136,14 @@ static void rates_from_one_an_hour_to_a_thousand_millions_have_gaps(void **state
 	struct pacer pacer;
 
 	(void)state;
-	init(&pacer, 1000000000, ARRIVAL_POISSON, 1);
-	assert_int_equal(sum_of_ring(&pacer), pacer.mask + 1);
+	init(&pacer, 100000000, ARRIVAL_POISSON, 1);
+	assert_int_equal(sum_of_ring(&pacer), 10 * (pacer.mask + 1));
 	pacer_done(&pacer);
 	init(&pacer, 1, ARRIVAL_CONSTANT, 1);
 	assert_int_equal(pacer.gaps[5], 1000000000);
-	pacer_begin(&pacer, 10, 77);
+	pacer_begin(&pacer, 10);
+	pacer_look(&pacer, 77);
+	pacer_look(&pacer, 78);
 	assert_int_equal(pacer.next_ticks, 77);
 	pacer_advance(&pacer);
 	assert_int_equal(pacer.next_ticks, 1000000077);
@@ -114,6 +155,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(constant_gaps_differ_by_a_tick_and_their_sum_is_exact),
 		cmocka_unit_test(poisson_gaps_are_exponential_and_their_sum_is_exact),
+		cmocka_unit_test(what_is_dropped_takes_a_bounded_number_of_steps),
+		cmocka_unit_test(what_is_delayed_is_given_up_when_it_is_far_behind),
 		cmocka_unit_test(the_same_seed_draws_the_same),
 		cmocka_unit_test(rates_from_one_an_hour_to_a_thousand_millions_have_gaps),
 	};

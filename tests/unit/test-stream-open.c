@@ -158,6 +158,47 @@ static void waiting_is_what_queueing_theory_says(void **state)
 	rig_done(&rig);
 }
 
+static void a_load_that_its_path_cannot_carry_ends_and_says_so(void **state)
+{
+	struct fabric_link far = { .latency_ns = 10 * MS };
+	struct rig rig;
+
+	(void)state;
+	/* One at a time takes 20 ms, one is due each millisecond. */
+	open_init(&rig, OPERATION_WRITE, 1000, 1);
+	fabric_set_link(rig.fabric, NULL, NULL, &far);
+	rig.assignment->workload.qp.local_ack_timeout = 20;
+	rig.assignment->workload.run.duration_ns = 60000 * MS;
+	rig_open(&rig);
+	rig_run(&rig);
+	assert_int_equal(rig.totals[0].end, END_DEADLINE);
+	assert_int_equal(rig.totals[0].failure.error.class, ERROR_INPUT);
+	assert_non_null(strstr(rig.totals[0].failure.error.text, "10.0 s behind"));
+	assert_non_null(strstr(rig.totals[0].failure.error.text, "on_full: drop"));
+	assert_in_range(rig.totals[0].operations, 500, 550);
+	rig_done(&rig);
+}
+
+/* Queue pairs that were not used yet must not hide that those in use stand still. */
+static void a_path_that_is_silent_is_a_stall_on_many_queue_pairs(void **state)
+{
+	struct fabric_link silent = { .loss_ppm = 1000000 };
+	struct rig rig;
+
+	(void)state;
+	open_init(&rig, OPERATION_WRITE, 10, 64);
+	rig.assignment->workload.qp.num_qps = 64;
+	rig.assignment->workload.qp.local_ack_timeout = 0;
+	rig.assignment->workload.run.stall_timeout_ns = 1000 * MS;
+	rig.assignment->workload.run.duration_ns = 60000 * MS;
+	rig_open(&rig);
+	fabric_set_link(rig.fabric, NULL, NULL, &silent);
+	rig_run(&rig);
+	assert_int_equal(rig.totals[0].end, END_STALLED);
+	assert_true(fake_clock_now_ns() - RIG_START_NS < 3000 * MS);
+	rig_done(&rig);
+}
+
 static void a_slow_load_is_no_stall(void **state)
 {
 	struct rig rig;
@@ -199,6 +240,8 @@ int main(void)
 		cmocka_unit_test(what_finds_no_room_is_late_and_its_latency_counts_the_wait),
 		cmocka_unit_test(what_finds_no_room_may_be_dropped),
 		cmocka_unit_test(waiting_is_what_queueing_theory_says),
+		cmocka_unit_test(a_load_that_its_path_cannot_carry_ends_and_says_so),
+		cmocka_unit_test(a_path_that_is_silent_is_a_stall_on_many_queue_pairs),
 		cmocka_unit_test(a_slow_load_is_no_stall),
 		cmocka_unit_test(a_peer_that_is_gone_is_an_error_of_an_open_load_too),
 	};
