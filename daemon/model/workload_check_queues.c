@@ -169,13 +169,13 @@ static void check_cq_size(struct workload_check *check)
 			receives > sends ? receives : sends);
 	} else if (w->cq.size < sends) {
 		workload_check_complain(
-			check, "cq.size", "workload.load.outstanding",
+			check, "cq.size", load_outstanding_key(w),
 			"%" PRIu64 " is below the %" PRIu64
-			" completions that can wait in the completion queue of sends (all of "
-			"workload.load.outstanding %" PRIu64
+			" completions that can wait in the completion queue of sends (all of %s %" PRIu64
 			", and one for each queue pair's end); raise it to %" PRIu64
 			", or use auto",
-			w->cq.size, sends, w->workload.load.outstanding, sends);
+			w->cq.size, sends, load_outstanding_key(w), w->workload.load.outstanding,
+			sends);
 	}
 }
 

@@ -45,3 +45,19 @@ static inline uint16_t free_port(void)
 	fail_msg("no port is free");
 	return 0;
 }
+
+/* A socket that listens already, on any port: for a daemon that inherits it. */
+static inline int free_port_socket(uint16_t *ret_port)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 16), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+	*ret_port = ntohs(address.sin_port);
+	return fd;
+}

@@ -83,21 +83,6 @@ static void write_file(const char *path, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-static int any_socket(uint16_t *ret_port)
-{
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t size = sizeof(address);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	assert_true(fd >= 0);
-	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	assert_int_equal(listen(fd, 16), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-	*ret_port = ntohs(address.sin_port);
-	return fd;
-}
-
 static void write_config(struct member *member)
 {
 	_cleanup_text_ struct text text = TEXT_INIT;
@@ -317,7 +302,7 @@ static void set_up(void)
 		add_device("spare", i, 1);
 		member->index = i;
 		member->port = free_port();
-		member->http_fd = any_socket(&member->http_port);
+		member->http_fd = free_port_socket(&member->http_port);
 		snprintf(member->path, sizeof(member->path), "%s/node%zu.yaml", directory, i);
 		snprintf(member->socket, sizeof(member->socket), "%s/node%zu.sock", directory, i);
 	}

@@ -85,21 +85,6 @@ static void write_file(const char *path, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-static int any_socket(uint16_t *ret_port)
-{
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t size = sizeof(address);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	assert_true(fd >= 0);
-	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	assert_int_equal(listen(fd, 16), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-	*ret_port = ntohs(address.sin_port);
-	return fd;
-}
-
 static void write_config(struct member *member)
 {
 	_cleanup_text_ struct text text = TEXT_INIT;
@@ -218,7 +203,7 @@ static void *run_member(void *arg)
 	struct daemon_options options = {
 		.host_name = "node",
 		.sys_root = directory,
-		.http_fd = any_socket(&port),
+		.http_fd = free_port_socket(&port),
 		.admin_fd = -1,
 		.protocol = SESSION_PROTOCOL,
 		.stopped = on_stopped,
