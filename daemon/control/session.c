@@ -159,10 +159,12 @@ static const char *call_of(const struct session *session, const struct error *wh
 static void keep_why(struct session *session, const struct error *why)
 {
 	session->why = *why;
-	if (why->class == ERROR_PEER && session_time_stood_still(session)) {
+	/* Who said goodbye did not give us up. */
+	if (why->class == ERROR_PEER && !session->has_heard_bye &&
+	    session_time_stood_still(session)) {
 		error_prefix(
 			&session->why,
-			"this daemon stood still for %llu s (it was stopped, or its host gave it no CPU), "
+			"this daemon stood still for up to %llu s (it was stopped, or its host gave it no CPU), "
 			"and was given up",
 			(unsigned long long)(session->still_ns / SESSION_SECOND_NS));
 		error_number(&session->why, ESTALE);

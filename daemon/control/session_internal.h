@@ -49,6 +49,7 @@ struct session {
 	bool is_sending; /* something was queued: the next turn writes it */
 	bool has_said_end; /* close_notify */
 	bool is_refused; /* what we blame keeps the peer out: said in our bye */
+	bool has_heard_bye;
 	bool is_turned_away; /* the peer said bye before it took our hello, for a reason that passes
 			      */
 	bool has_owner; /* somebody was, at some time, to be told of events */
@@ -127,11 +128,11 @@ bool session_budget_is_spent(const struct session *session);
 /* When something is due by time alone; and doing it: deadlines, silence, pings. */
 uint64_t session_time_next_mono_ns(const struct session *session);
 void session_time_passed(struct session *session);
-/* Before anything is read: notes that this process was not there for a while (stopped, or without a
- * CPU). */
+/* Before anything is read or a ping made due: notes that this process was not there for a while
+ * (stopped, or without a CPU). */
 void session_time_woken(struct session *session);
 /* Whether that was just now, and for so long that the peer has given the session up. */
-bool session_time_stood_still(const struct session *session);
+bool session_time_stood_still(struct session *session);
 
 /* One step of resolving, connecting or the handshake. */
 void session_open_start(struct session *session, struct net_resolve_pool *pool, const char *host);

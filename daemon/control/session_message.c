@@ -268,6 +268,7 @@ static void take_bye(struct session *session, const json_t *message)
 	/* A reason that cannot be read does not keep the peer from leaving. */
 	json_get_string(message, "reason", reason, sizeof(reason), NULL);
 	json_get_bool(message, "refused", &is_refusal, NULL);
+	session->has_heard_bye = true;
 	session->is_turned_away = session->state == SESSION_GREETED && !is_refusal;
 	error_set(&err, -ECONNRESET, ERROR_PEER, "%s: %s",
 		  is_refusal ? "refuses this daemon" : "closed the session",

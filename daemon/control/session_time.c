@@ -78,16 +78,20 @@ void session_time_woken(struct session *session)
 	}
 }
 
-bool session_time_stood_still(const struct session *session)
+bool session_time_stood_still(struct session *session)
 {
+	/* It may have been since: between a look at the time and what it then read. */
+	session_time_woken(session);
 	return session->still_ns >= SESSION_SILENCE_NS &&
 	       clock_mono_ns() - session->still_mono_ns < SESSION_SILENCE_NS;
 }
 
 void session_time_passed(struct session *session)
 {
-	uint64_t now_mono_ns = clock_mono_ns();
+	uint64_t now_mono_ns;
 
+	session_time_woken(session);
+	now_mono_ns = clock_mono_ns();
 	if (session->state < SESSION_OPEN || session->state == SESSION_LEAVING) {
 		if (now_mono_ns >= session->deadline_mono_ns) {
 			deadline_passed(session);

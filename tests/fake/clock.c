@@ -12,6 +12,8 @@
 
 static atomic_bool is_virtual;
 static _Atomic uint64_t virtual_ns;
+static _Atomic uint64_t still_ns; /* that no thread used */
+static _Atomic uint64_t next_still_ns;
 static _Atomic uint64_t read_cost_ns;
 static _Thread_local uint64_t mono_offset_ns;
 static _Thread_local int64_t real_offset_ns;
@@ -50,6 +52,19 @@ bool fake_clock_is_virtual(void)
 void fake_clock_advance(uint64_t ns)
 {
 	atomic_fetch_add(&virtual_ns, ns);
+}
+
+void fake_clock_stand_still_next(uint64_t ns)
+{
+	atomic_store(&next_still_ns, ns);
+}
+
+static void stand_still(void)
+{
+	uint64_t ns = atomic_exchange(&next_still_ns, 0);
+
+	atomic_fetch_add(&still_ns, ns);
+	fake_clock_advance(ns);
 }
 
 void fake_clock_set(uint64_t mono_ns)
@@ -97,13 +112,16 @@ int64_t clock_real_ns(void)
 	return FAKE_CLOCK_EPOCH_NS + (int64_t)fake_clock_now_ns() + real_offset_ns;
 }
 
-/* A thread that busy-polls uses all the time there is. */
+/* A thread that busy-polls uses all the time there is, unless it was stopped. */
 uint64_t clock_thread_cpu_ns(void)
 {
 	if (!atomic_load_explicit(&is_virtual, memory_order_relaxed)) {
 		return kernel_ns(CLOCK_THREAD_CPUTIME_ID);
 	}
-	return fake_clock_now_ns();
+	if (atomic_load_explicit(&next_still_ns, memory_order_relaxed) > 0) {
+		stand_still();
+	}
+	return fake_clock_now_ns() - atomic_load_explicit(&still_ns, memory_order_relaxed);
 }
 
 uint64_t clock_cpu_ns(clockid_t id)
@@ -111,7 +129,7 @@ uint64_t clock_cpu_ns(clockid_t id)
 	if (!atomic_load_explicit(&is_virtual, memory_order_relaxed)) {
 		return kernel_ns(id);
 	}
-	return fake_clock_now_ns();
+	return fake_clock_now_ns() - atomic_load_explicit(&still_ns, memory_order_relaxed);
 }
 
 uint64_t clock_ticks(void)

@@ -19,6 +19,9 @@ void fake_clock_start(uint64_t mono_ns);
 void fake_clock_stop(void);
 bool fake_clock_is_virtual(void);
 void fake_clock_advance(uint64_t ns);
+/* This process is stopped for so long where a thread asks for its CPU time next; stopped, it uses
+ * none. */
+void fake_clock_stand_still_next(uint64_t ns);
 /* Never backwards. */
 void fake_clock_set(uint64_t mono_ns);
 /* While virtual, reading ticks takes so long: time passes between two lines of a program. 0: none.

@@ -83,9 +83,13 @@ node_limits() {  # node, limits
   eventually 20 node_reloaded "$1"
 }
 
-# The record holds this: a jq condition; else it is shown.
+# The record holds this: a jq condition; else it is shown, and in one line what it says.
 holds() {  # file, condition
-  jq -e "$2" "$1" >/dev/null || { jq . "$1"; fail "does not hold in $1: $2"; }
+  jq -e "$2" "$1" >/dev/null || { jq . "$1"; in_short "$1"; fail "does not hold in $1: $2"; }
+}
+in_short() {  # file
+  jq -r --arg file "$1" '"\($file): verdict \(.verdict); findings \([.. | objects | select(.code? and .confidence?) | "\(.code) \(.confidence)"] |
+    join(", ")); first errors \([.. | objects | .first_error? // empty | "\(.call) on \(.node): \(.text)"] | join(" | "))"' "$1" 2>/dev/null || :
 }
 verdict() { holds "$1" ".verdict == \"$2\""; }  # file, verdict
 finding() { holds "$1" "[.. | objects | .code? // empty] | index(\"$2\") != null"; }  # file, code

@@ -4,7 +4,8 @@
 # usage: tests/lab/suites.sh COUNTS SUITE.bats..
 #
 # Runs suites of the lab, two at a time: much of their time is waiting. One that has the line "# lab: alone" measures, and has the machine
-# to itself after the others. What a suite printed is shown when it has ended. COUNTS gets one line: passed, failed, skipped.
+# to itself after the others. What a suite printed is shown when it has ended. COUNTS gets a line with how many
+# passed, failed and were skipped, then one for each that failed: suite, test, and what it complained of.
 # Exit status: 0, whatever the tests say; 130 when it is stopped.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -16,7 +17,7 @@ JOBS=${LAB_JOBS:-$(($(nproc) > 1 ? 2 : 1))}
 
 counts=$1; shift
 mkdir -p "$logs"
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 failures=()
 declare -A running=()  # pid -> suite
 
 stop() {
@@ -40,8 +41,19 @@ begin() {  # suite
   running[$!]=$1
 }
 
+# "suite: test: complaint"; a test complains by a line "FAILED: ...", and says what a record has in the line before.
+failures_of() {  # suite, log
+  awk -v suite="$1" '
+    function tell() { if (name != "") print suite ": " name (why == "" ? "" : ": " why) }
+    /^(not )?ok / { tell(); name = why = held = "" }
+    /^not ok / { name = $0; sub(/^not ok [0-9]+ /, "", name) }
+    /^# .*: verdict / { held = substr($0, 3) }
+    /^# FAILED: / { why = substr($0, 11) (held == "" ? "" : " (" held ")") }
+    END { tell() }' "$2"
+}
+
 end() {  # suite, exit status
-  local suite=$1 rc=$2 log ok bad skip planned
+  local suite=$1 rc=$2 log ok bad skip planned named
   log=$(log_of "$suite")
   down "$suite"
   printf '\n== lab: %s\n' "${suite##*/}"
@@ -54,6 +66,9 @@ end() {  # suite, exit status
   if ((rc != 0)); then echo "lab: ${suite##*/} ended with status $rc"; fi
   bad=$((bad + ${planned:-1} - ok - bad))
   if ((rc != 0 && bad == 0)); then bad=1; fi
+  readarray -t named < <(failures_of "${suite##*/}" "$log")
+  failures+=("${named[@]}")
+  if ((rc != 0 && bad != ${#named[@]})); then failures+=("${suite##*/}: ended with status $rc before all of its tests had"); fi
   passed=$((passed + ok - skip)) failed=$((failed + bad)) skipped=$((skipped + skip))
 }
 
@@ -80,4 +95,7 @@ for suite in "$@"; do
 done
 run "$JOBS" "${together[@]}"
 run 1 "${alone[@]}"
-echo "$passed $failed $skipped" >"$counts"
+{
+  echo "$passed $failed $skipped"
+  ((${#failures[@]} == 0)) || printf '%s\n' "${failures[@]}"
+} >"$counts"

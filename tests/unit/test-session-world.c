@@ -3,6 +3,7 @@
  * that fall silent. */
 #include "unit/control-harness.h"
 
+#include "fake/fake-clock.h"
 #include "fake/world.h"
 #include "fleet/peers.h"
 
@@ -251,6 +252,53 @@ static void open_stranger(struct scene *scene, struct stranger *stranger)
 	assert_int_equal(scene->b.accepted, accepted + 1);
 }
 
+static void open_still_stranger(struct scene *scene, struct stranger *stranger)
+{
+	scene_init(scene);
+	listen_b(scene);
+	world_of_strangers = scene->world;
+	pass_time = pass_virtual_time;
+	open_stranger(scene, stranger);
+	world_run(scene->world, SECOND_NS);
+	fake_clock_stand_still_next(8 * SECOND_NS);
+}
+
+/* The connection broke while this end stood still: when it had seen to the time, and not yet read.
+ */
+static void a_daemon_that_was_stopped_while_it_read_blames_itself(void **state)
+{
+	struct scene scene;
+	struct stranger stranger;
+
+	open_still_stranger(&scene, &stranger);
+	stranger_done(&stranger);
+	world_run(scene.world, 10 * SECOND_NS);
+	assert_int_equal(scene.b.records[0].closed, 1);
+	assert_int_equal(scene.b.records[0].why.number, ESTALE);
+	assert_non_null(
+		strstr(scene.b.records[0].why.text, "this daemon stood still for up to 9 s"));
+	pass_time = NULL;
+	scene_done(&scene);
+}
+
+/* Who says why it leaves has not given us up. */
+static void a_goodbye_that_a_stopped_daemon_reads_late_is_told_as_such(void **state)
+{
+	struct scene scene;
+	struct stranger stranger;
+
+	open_still_stranger(&scene, &stranger);
+	stranger_send_text(&stranger, "{\"kind\":\"bye\",\"reason\":\"it is shutting down\"}");
+	stranger_done(&stranger);
+	world_run(scene.world, 10 * SECOND_NS);
+	assert_int_equal(scene.b.records[0].closed, 1);
+	assert_int_equal(scene.b.records[0].why.number, ECONNRESET);
+	assert_non_null(strstr(scene.b.records[0].why.text, "shutting down"));
+	assert_null(strstr(scene.b.records[0].why.text, "stood still"));
+	pass_time = NULL;
+	scene_done(&scene);
+}
+
 static struct session_listener_status status_of(const struct scene *scene)
 {
 	struct session_listener_status status;
@@ -410,6 +458,8 @@ int main(void)
 		cmocka_unit_test(a_connection_that_nobody_answers_ends_after_5_s),
 		cmocka_unit_test(a_daemon_that_is_stopped_is_not_there_and_has_no_other_key),
 		cmocka_unit_test(an_hour_of_pings_costs_little_and_keeps_the_best_offset),
+		cmocka_unit_test(a_daemon_that_was_stopped_while_it_read_blames_itself),
+		cmocka_unit_test(a_goodbye_that_a_stopped_daemon_reads_late_is_told_as_such),
 		cmocka_unit_test(silence_and_slowness_end_by_deadlines),
 		cmocka_unit_test(attempts_back_off_from_1_to_30_s_the_same_in_each_run),
 		cmocka_unit_test(a_peer_that_was_steady_is_tried_again_within_a_second),
