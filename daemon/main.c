@@ -22,6 +22,7 @@
 #include "model/topology.h"
 #include "run/doctor.h"
 #include "util/clock.h"
+#include "util/cpu_list.h"
 #include "util/log.h"
 #include "util/memory.h"
 #include "util/text.h"
@@ -279,6 +280,26 @@ static int add_signals(struct program *program)
 	return 0;
 }
 
+/* The exit status of who cannot start. */
+static int leave_unable(const struct error *err, int ret)
+{
+	log_error("%s", err->text);
+	sd_notifyf(0, "STATUS=%s\nERRNO=%d", err->text, -ret);
+	return err->class == ERROR_INPUT ? EXIT_CONFIG : EXIT_FAILURE;
+}
+
+static int keep_to_control_cpus(const char *list, struct error *err)
+{
+	_cleanup_free_ int *cpus = memory_new_array(CPU_LIST_MAX, sizeof(*cpus));
+	int count = list[0] ? cpu_list_read(list, cpus, err) : 0;
+	int ret = count > 0 ? thread_keep_to(cpus, (unsigned)count, err) : count;
+
+	if (ret < 0) {
+		error_prefix(err, "daemon.control_cpus");
+	}
+	return ret;
+}
+
 static int serve(struct config *config)
 {
 	struct program program = { 0 };
@@ -299,6 +320,10 @@ static int serve(struct config *config)
 	thread_give_way();
 	host_name(name, sizeof(name));
 	log_set_level((enum log_level)config->daemon.log_level);
+	r = keep_to_control_cpus(config->daemon.control_cpus, &err);
+	if (r < 0) {
+		return leave_unable(&err, r);
+	}
 	r = sd_event_new(&program.event);
 	if (r >= 0) {
 		r = add_signals(&program);
@@ -315,10 +340,8 @@ static int serve(struct config *config)
 	tell_unused_addresses(&options);
 	r = daemon_new(&program.daemon, &options, &err);
 	if (r < 0) {
-		log_error("%s", err.text);
-		sd_notifyf(0, "STATUS=%s\nERRNO=%d", err.text, -r);
 		sd_event_unref(program.event);
-		return err.class == ERROR_INPUT ? EXIT_CONFIG : EXIT_FAILURE;
+		return leave_unable(&err, r);
 	}
 	r = sd_event_loop(program.event);
 	daemon_free(program.daemon);

@@ -9,6 +9,7 @@
 #include "config/check_scenario.h"
 #include "config/check_self.h"
 #include "config/place.h"
+#include "util/cpu_list.h"
 #include "util/memory.h"
 #include "util/net.h"
 
@@ -135,6 +136,20 @@ static void check_devices(struct reader *reader)
 	}
 }
 
+/* Whether this host has them is known when the daemon starts there. */
+static void check_control_cpus(struct reader *reader)
+{
+	const char *list = reader->config->daemon.control_cpus;
+	_cleanup_free_ int *cpus = memory_new_array(CPU_LIST_MAX, sizeof(*cpus));
+	struct place place = daemon_place(reader, "control_cpus");
+	struct error err = ERROR_INIT;
+
+	if (place.is_written && cpu_list_read(list, cpus, &err) < 0) {
+		problems_add(reader->problems, false, main_path(reader), place.line, place.column,
+			     "daemon.control_cpus: %s", err.text);
+	}
+}
+
 static void check_daemon(struct reader *reader, const char *host_name)
 {
 	const struct daemon_settings *daemon = &reader->config->daemon;
@@ -144,6 +159,7 @@ static void check_daemon(struct reader *reader, const char *host_name)
 	check_absolute(reader, "key_file", daemon->key_file);
 	check_listeners(reader);
 	check_devices(reader);
+	check_control_cpus(reader);
 	if (reader->config->peer_count > 0 && daemon->key_file[0] == '\0' &&
 	    !daemon_place(reader, "key_file").is_written) {
 		struct place place = daemon_place(reader, "");

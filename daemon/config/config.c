@@ -131,6 +131,9 @@ bool config_needs_restart(const struct config *old, const struct config *new, st
 	if (strcmp(a->key_file, b->key_file) != 0) {
 		name_changed(out, &is_changed, "key_file");
 	}
+	if (strcmp(a->control_cpus, b->control_cpus) != 0) {
+		name_changed(out, &is_changed, "control_cpus");
+	}
 	return is_changed;
 }
 

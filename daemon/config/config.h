@@ -41,8 +41,8 @@ struct config *config_ref(struct config *config);
 void config_unref(struct config *config); /* NULL too */
 const struct scenario *config_scenario(const struct config *config, const char *name); /* NULL when
 											  unknown */
-/* Keys whose change needs a restart (node_name, listen, http.listen, admin_socket, key_file): their
- * names into out, comma separated; true if any. */
+/* Keys whose change needs a restart (node_name, listen, http.listen, admin_socket, key_file,
+ * control_cpus): their names into out, comma separated; true if any. */
 bool config_needs_restart(const struct config *old, const struct config *new, struct text *out);
 /* The generated field reference (scenarios/README.md between its marks; rdmatestd --print-fields).
  */

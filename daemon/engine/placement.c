@@ -6,33 +6,10 @@
 #include <string.h>
 
 #include "host/sysfs.h"
+#include "util/cpu_list.h"
 #include "util/memory.h"
 #include "util/text.h"
 #include "util/thread.h"
-
-#define MAX_CPUS 4096
-#define MAX_RANGES 16 /* shown to a person */
-
-/* "0-3,8" of ascending numbers. */
-static void format_cpus(const int *cpus, unsigned count, struct text *out)
-{
-	unsigned ranges = 0;
-
-	for (unsigned i = 0; i < count; i++) {
-		unsigned last = i;
-
-		while (last + 1 < count && cpus[last + 1] == cpus[last] + 1) {
-			last++;
-		}
-		if (ranges++ == MAX_RANGES) {
-			text_add(out, ",...");
-			return;
-		}
-		text_format(out, last > i ? "%s%d-%d" : "%s%d", ranges > 1 ? "," : "", cpus[i],
-			    cpus[last]);
-		i = last;
-	}
-}
 
 static void set(struct placement *placement, const int *cpus, unsigned count)
 {
@@ -43,18 +20,18 @@ static void set(struct placement *placement, const int *cpus, unsigned count)
 
 static int choose_given(uint64_t affinity, struct placement *ret, struct error *err)
 {
-	_cleanup_free_ int *cpus = memory_new_array(MAX_CPUS, sizeof(*cpus));
+	_cleanup_free_ int *cpus = memory_new_array(CPU_LIST_MAX, sizeof(*cpus));
 	_cleanup_text_ struct text list = TEXT_INIT;
-	unsigned count = thread_cpus(cpus, MAX_CPUS);
+	unsigned count = thread_cpus(cpus, CPU_LIST_MAX);
 
-	count = count < MAX_CPUS ? count : MAX_CPUS;
+	count = count < CPU_LIST_MAX ? count : CPU_LIST_MAX;
 	for (unsigned i = 0; i < count; i++) {
 		if ((uint64_t)cpus[i] == affinity) {
 			set(ret, &cpus[i], 1);
 			return 0;
 		}
 	}
-	format_cpus(cpus, count, &list);
+	cpu_list_write(cpus, count, &list);
 	return error_set(
 		err, -EINVAL, ERROR_INPUT,
 		"cpu.affinity %llu is not among the CPUs that this process may use (%s); choose one of them, or auto",
@@ -74,11 +51,11 @@ static bool contains(const int *cpus, unsigned count, int cpu)
 /* Takes the isolated ones away, unless nothing would be left: who gave us only such meant it. */
 static unsigned spare_isolated(const char *sys_root, int *cpus, unsigned count)
 {
-	_cleanup_free_ int *isolated = memory_new_array(MAX_CPUS, sizeof(*isolated));
-	unsigned isolated_count = sysfs_isolated_cpus(sys_root, isolated, MAX_CPUS);
+	_cleanup_free_ int *isolated = memory_new_array(CPU_LIST_MAX, sizeof(*isolated));
+	unsigned isolated_count = sysfs_isolated_cpus(sys_root, isolated, CPU_LIST_MAX);
 	unsigned kept = 0;
 
-	isolated_count = isolated_count < MAX_CPUS ? isolated_count : MAX_CPUS;
+	isolated_count = isolated_count < CPU_LIST_MAX ? isolated_count : CPU_LIST_MAX;
 	for (unsigned i = 0; i < count; i++) {
 		kept += !contains(isolated, isolated_count, cpus[i]);
 	}
@@ -96,17 +73,17 @@ static unsigned spare_isolated(const char *sys_root, int *cpus, unsigned count)
 
 static void choose_near(const char *device, const char *sys_root, struct placement *ret)
 {
-	_cleanup_free_ int *cpus = memory_new_array(MAX_CPUS, sizeof(*cpus));
-	unsigned all = thread_cpus(cpus, MAX_CPUS);
+	_cleanup_free_ int *cpus = memory_new_array(CPU_LIST_MAX, sizeof(*cpus));
+	unsigned all = thread_cpus(cpus, CPU_LIST_MAX);
 	int node = sysfs_numa_node(sys_root, device);
 	unsigned count = 0;
 
 	if (node >= 0 && sysfs_node_count(sys_root) > 1) {
-		count = sysfs_node_cpus(sys_root, node, cpus, MAX_CPUS);
+		count = sysfs_node_cpus(sys_root, node, cpus, CPU_LIST_MAX);
 	}
 	/* A node of which we may use nothing: then it is far away in any case. */
-	count = count > 0 ? count : thread_cpus(cpus, MAX_CPUS);
-	count = spare_isolated(sys_root, cpus, count < MAX_CPUS ? count : MAX_CPUS);
+	count = count > 0 ? count : thread_cpus(cpus, CPU_LIST_MAX);
+	count = spare_isolated(sys_root, cpus, count < CPU_LIST_MAX ? count : CPU_LIST_MAX);
 	if (count < all) {
 		set(ret, cpus, count);
 	}

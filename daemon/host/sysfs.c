@@ -16,12 +16,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "util/cpu_list.h"
 #include "util/memory.h"
 #include "util/random.h"
 #include "util/text.h"
 #include "util/thread.h"
 
-#define MAX_CPUS 4096
 #define MAX_PORTS 16 /* looked at for the signature */
 /* Tables have up to 1024 entries, filled from below: so many empty ones in a row are taken for the
  * end. */
@@ -170,27 +170,6 @@ int sysfs_numa_node(const char *root, const char *device)
 	return end == text || *end != '\0' || node < 0 || node > INT_MAX ? -1 : (int)node;
 }
 
-/*
- * Calls add(arg, n) for each number of "0-3,8,10-11"; stops at what it cannot read or above the
- * limit.
- */
-static void each_of_list(const char *list, void (*add)(void *arg, unsigned number), void *arg)
-{
-	while (isdigit((unsigned char)*list)) {
-		char *end;
-		unsigned long first = strtoul(list, &end, 10);
-		unsigned long last = first;
-
-		if (*end == '-') {
-			last = strtoul(end + 1, &end, 10);
-		}
-		for (unsigned long number = first; number <= last && number < MAX_CPUS; number++) {
-			add(arg, (unsigned)number);
-		}
-		list = *end == ',' ? end + 1 : end;
-	}
-}
-
 static void count_one(void *arg, unsigned number)
 {
 	unsigned *count = arg;
@@ -204,7 +183,7 @@ unsigned sysfs_node_count(const char *root)
 	unsigned count = 0;
 
 	if (read_line(list, sizeof(list), "%s/sys/devices/system/node/online", root)) {
-		each_of_list(list, count_one, &count);
+		cpu_list_each(list, count_one, &count);
 	}
 	return count;
 }
@@ -235,16 +214,16 @@ static void add_cpu(void *arg, unsigned number)
 /* Those of a list that this process may use. */
 static unsigned usable_of(const char *list, int *cpus, unsigned max)
 {
-	_cleanup_free_ int *usable = memory_new_array(MAX_CPUS, sizeof(*usable));
-	unsigned usable_count = thread_cpus(usable, MAX_CPUS);
+	_cleanup_free_ int *usable = memory_new_array(CPU_LIST_MAX, sizeof(*usable));
+	unsigned usable_count = thread_cpus(usable, CPU_LIST_MAX);
 	struct cpu_choice choice = {
 		.usable = usable,
-		.usable_count = usable_count < MAX_CPUS ? usable_count : MAX_CPUS,
+		.usable_count = usable_count < CPU_LIST_MAX ? usable_count : CPU_LIST_MAX,
 		.cpus = cpus,
 		.max = max,
 	};
 
-	each_of_list(list, add_cpu, &choice);
+	cpu_list_each(list, add_cpu, &choice);
 	return choice.count;
 }
 

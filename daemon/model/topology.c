@@ -232,6 +232,11 @@ const struct schema_field daemon_fields[] = {
 	  .fields = limit_fields,
 	  .doc = "What all runs together may take of this node." },
 	{ .key = "results", .type = SCHEMA_MAP, .fields = results_fields, .doc = "What is kept." },
+	{ .key = "control_cpus",
+	  .type = SCHEMA_STRING,
+	  TEXT_AT(daemon_settings, control_cpus),
+	  .doc = "CPUs, such as \"0-1,8\", of all threads but those that measure, which then use the others of this process. "
+		 "Left out: any. Restart required." },
 	{ .key = "log_level",
 	  .type = SCHEMA_ENUM,
 	  DAEMON(log_level),

@@ -61,6 +61,7 @@ struct daemon_settings {
 	struct device_settings devices[LIMIT_PORTS];
 	struct limit_settings limits;
 	uint64_t keep_runs; /* results kept in memory */
+	char control_cpus[256]; /* util/cpu_list.h; empty: any */
 	int log_level; /* enum log_level */
 };
 extern const struct schema_field daemon_fields[];

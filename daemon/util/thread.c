@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "util/clock.h"
+#include "util/cpu_list.h"
 #include "util/memory.h"
 #include "util/text.h"
 
@@ -45,7 +46,10 @@ struct thread {
 };
 
 static _Thread_local struct thread *self;
-static bool gives_way; /* written once, before there are threads */
+/* Written once, before there are threads. */
+static bool gives_way;
+static cpu_set_t *measuring_cpus; /* of those that measure, where others stay off them; else NULL */
+static size_t measuring_size_bytes;
 
 /* Of the calling thread; sched_param: 0 is all that these policies know. */
 static bool set_policy(int policy)
@@ -195,11 +199,16 @@ static int start_pinned(struct thread *thread, const pthread_attr_t *attributes)
 }
 
 /*
- * The affinity of the process (its first thread), in a set of *ret_size_bytes bytes; NULL with
- * errno. Caller frees.
+ * What those that measure may use: the affinity of the process (its first thread), unless others
+ * are kept to a part of it. In a set of *ret_size_bytes bytes; NULL with errno. Caller frees.
  */
 static cpu_set_t *process_cpus(size_t *ret_size_bytes)
 {
+	if (measuring_cpus) {
+		*ret_size_bytes = measuring_size_bytes;
+		return memcpy(memory_new(measuring_size_bytes), measuring_cpus,
+			      measuring_size_bytes);
+	}
 	for (unsigned count = 1024; count <= MAX_CPUS; count *= 2) {
 		size_t size_bytes = CPU_ALLOC_SIZE(count);
 		cpu_set_t *set = memory_new(size_bytes);
@@ -214,6 +223,67 @@ static cpu_set_t *process_cpus(size_t *ret_size_bytes)
 		}
 	}
 	return NULL;
+}
+
+/* `cpus` gets at most `max`; returns how many there are. */
+static unsigned list_of(const cpu_set_t *set, size_t size_bytes, int *cpus, unsigned max)
+{
+	unsigned count = 0;
+
+	for (size_t cpu = 0; cpu < 8 * size_bytes; cpu++) {
+		if (CPU_ISSET_S(cpu, size_bytes, set)) {
+			if (count < max) {
+				cpus[count] = (int)cpu;
+			}
+			count++;
+		}
+	}
+	return count;
+}
+
+static int forbidden_cpu(int cpu, const cpu_set_t *set, size_t size_bytes, struct error *err)
+{
+	_cleanup_text_ struct text list = TEXT_INIT;
+	_cleanup_free_ int *allowed = memory_new_array(CPU_LIST_MAX, sizeof(*allowed));
+	unsigned count = list_of(set, size_bytes, allowed, CPU_LIST_MAX);
+
+	cpu_list_write(allowed, count < CPU_LIST_MAX ? count : CPU_LIST_MAX, &list);
+	return error_set(err, -EINVAL, ERROR_INPUT,
+			 "CPU %d is not among those that this process may use (%s); choose of "
+			 "them, or see to CPUAffinity= and AllowedCPUs= of its unit",
+			 cpu, list.data);
+}
+
+int thread_keep_to(const int *cpus, unsigned count, struct error *err)
+{
+	size_t size_bytes = 0;
+	_cleanup_free_ cpu_set_t *all = process_cpus(&size_bytes);
+	_cleanup_free_ cpu_set_t *kept = NULL;
+
+	if (!all) {
+		return error_set_call(err, errno, ERROR_RESOURCE, STAGE_RESOURCE,
+				      "sched_getaffinity",
+				      "the CPUs of this process cannot be read");
+	}
+	kept = memory_new(size_bytes);
+	for (unsigned i = 0; i < count; i++) {
+		if (cpus[i] < 0 || (size_t)cpus[i] >= 8 * size_bytes ||
+		    !CPU_ISSET_S((size_t)cpus[i], size_bytes, all)) {
+			return forbidden_cpu(cpus[i], all, size_bytes, err);
+		}
+		CPU_SET_S((size_t)cpus[i], size_bytes, kept);
+	}
+	if (sched_setaffinity(0, size_bytes, kept) < 0) {
+		return error_set_call(err, errno, ERROR_RESOURCE, STAGE_RESOURCE,
+				      "sched_setaffinity",
+				      "this process cannot be kept to the CPUs of its choice");
+	}
+	if (!CPU_EQUAL_S(size_bytes, kept, all)) {
+		CPU_XOR_S(size_bytes, all, all, kept);
+	}
+	measuring_cpus = take(all);
+	measuring_size_bytes = size_bytes;
+	return 0;
 }
 
 static int pin_to(const int *cpus, unsigned count, const char *name, pthread_attr_t *attributes,
@@ -272,6 +342,9 @@ int thread_start(struct thread **ret_thread, const struct thread_options *option
 					     "thread \"%s\" cannot be started", options->name);
 			goto out;
 		}
+	}
+	if (measuring_cpus && options->is_measuring) {
+		pthread_attr_setaffinity_np(&attributes, measuring_size_bytes, measuring_cpus);
 	}
 	if (options->cpus || options->cpu != -1) {
 		bool is_set = options->cpus != NULL;
@@ -350,20 +423,8 @@ unsigned thread_cpus(int *cpus, unsigned max)
 {
 	size_t size_bytes = 0;
 	_cleanup_free_ cpu_set_t *set = process_cpus(&size_bytes);
-	unsigned count = 0;
 
-	if (!set) {
-		return 0;
-	}
-	for (size_t cpu = 0; cpu < 8 * size_bytes; cpu++) {
-		if (CPU_ISSET_S(cpu, size_bytes, set)) {
-			if (count < max) {
-				cpus[count] = (int)cpu;
-			}
-			count++;
-		}
-	}
-	return count;
+	return set ? list_of(set, size_bytes, cpus, max) : 0;
 }
 
 int thread_cpu(void)

@@ -52,6 +52,14 @@ struct thread_options {
 void thread_give_way(void);
 
 /*
+ * From now on the calling thread, and those that it starts, stay on these CPUs, and those that
+ * measure off them, unless there are no others: what the daemon does meanwhile then disturbs no
+ * measurement. -EINVAL with err where this process may not use one of them. To be called once,
+ * while there is no other thread.
+ */
+int thread_keep_to(const int *cpus, unsigned count, struct error *err);
+
+/*
  * Starts it with all signals blocked. *ret is freed by thread_join. `arg` is borrowed until the
  * join.
  */
@@ -81,7 +89,8 @@ const char *thread_doing(const struct thread *thread, uint64_t *ret_since_mono_n
 /* Gives it up: it frees itself when it ends, and nobody can wait for it. *thread = NULL. */
 void thread_detach(struct thread **thread);
 
-/* CPUs this process may use. `cpus` gets at most `max`; returns how many there are. */
+/* CPUs that a thread of this process that measures may use. `cpus` gets at most `max`; returns how
+ * many there are. */
 unsigned thread_cpus(int *cpus, unsigned max);
 
 /* CPU time of that thread so far, a system call; UINT64_MAX when it cannot be read. Any thread, as

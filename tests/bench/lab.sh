@@ -90,10 +90,11 @@ rdmatestd() {  # scenario
   RESULT=$(jq -er --argjson n "$ITERATIONS" ".measurements[0] | select(.completed == \$n) | $value" "$WORK/record")
 }
 
-# An end that moves between CPUs has its packets overtake each other in the kernel, and two that poll on one CPU wait for each other: each
-# end, of both programs, has its own.
+# An end that moves between CPUs has its packets overtake each other in the kernel, and two that poll on one CPU wait for each other: what
+# measures has a CPU of its own at each end, of both programs. The initiating daemon's other threads are kept off its CPU, as perftest has none.
 daemons_write() {
   local n
+  NODE_CONTROL_CPUS=([1]=1)
   PROGRAMS=$BUILD
   BUILD=$WORK/bin
   mkdir "$BUILD"
@@ -107,7 +108,8 @@ daemons_write() {
 daemons_anew() {
   local n
   nodes_down || die "the daemons did not end well"
-  for n in 1 2; do ON_CPU=$((n - 1)) node_start "$n"; done
+  ON_CPU=0,1 node_start 1
+  ON_CPU=1 node_start 2
   for n in 1 2; do node_ready "$n" || die "the daemons do not start"; done
   for n in 1 2; do node_meets "$n" devices || die "the daemons do not meet"; done
 }

@@ -119,3 +119,30 @@ UP='
   echo "$output"
   [ "$status" -eq 0 ]
 }
+
+@test "daemon.control_cpus: who measures has the other CPUs, all else these; a CPU that is not there ends the start with 78" {
+  run guest '
+    scenario twice "$PINGPONG" "{ warmup: 0s, duration: 2s }"
+    NODE_CONTROL_CPUS=([1]=0-1 [2]=0,3)
+    nodes_up twice.yaml
+    cpus_of() { sed -n "s/^Cpus_allowed_list:\t//p" "$1/status"; }
+    for n in 1 2; do
+      for task in /proc/"${NODE_PID[$n]}"/task/*; do
+        [[ $(cpus_of "$task") == "${NODE_CONTROL_CPUS[$n]}" ]] || fail "$(<"$task/comm") of node$n runs on $(cpus_of "$task")"
+      done
+    done
+    run_scenario 1 twice r.json
+    verdict r.json pass
+    holds r.json ".measurements[0] | (.initiator.host.cpu | IN(2, 3)) and (.responder.host.cpu | IN(1, 2))"
+    node_stop 1
+    NODE_CONTROL_CPUS[1]=1,9
+    node_write 1 twice.yaml
+    node_start 1
+    status=0; wait "${NODE_PID[1]}" || status=$?
+    ((status == 78)) || fail "ended with $status"
+    grep -q "daemon.control_cpus: CPU 9 is not among those that this process may use (0-3)" node1/log || fail "it does not say why"
+    unset "NODE_PID[1]"
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}

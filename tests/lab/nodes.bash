@@ -8,9 +8,10 @@
 #   NODE_DEVICE[N]   RDMA device ('' = every active port)
 #   NODE_LISTEN[N]   address:port of the control channel
 #   NODE_HTTP[N]     address:port of HTTP
+#   NODE_CONTROL_CPUS[N]  daemon.control_cpus, if any
 
 NODE_CODE="" NODE_BODY=""
-declare -gA NODE_DEVICE NODE_LISTEN NODE_HTTP NODE_PID NODE_STATUS
+declare -gA NODE_DEVICE NODE_LISTEN NODE_HTTP NODE_CONTROL_CPUS NODE_PID NODE_STATUS
 NODE_READY_SECONDS=${NODE_READY_SECONDS:-60}
 NODE_STOP_SECONDS=${NODE_STOP_SECONDS:-30}
 
@@ -58,6 +59,7 @@ node_write() {  # node, scenario files..
     printf '  http: { listen: "%s" }\n' "${NODE_HTTP[$n]}"
     printf '  admin_socket: %s\n' "$dir/admin.sock"
     printf '  key_file: %s\n' "$NODES_DIR/fleet.key"
+    if [[ ${NODE_CONTROL_CPUS[$n]:-} ]]; then printf '  control_cpus: "%s"\n' "${NODE_CONTROL_CPUS[$n]}"; fi
     if [[ ${NODE_DEVICE[$n]} ]]; then printf '  devices: [{ name: %s }]\n' "${NODE_DEVICE[$n]}"; fi
     printf 'peers:\n'
     for other in "${!NODE_LISTEN[@]}"; do

@@ -442,9 +442,10 @@ static void keys_that_need_a_restart_are_named(void **state)
 	write_file(
 		fixture, "main.yaml",
 		"version: 1\ndaemon:\n  node_name: other\n  listen: { port: 1 }\n  http: { listen: \"[::]:1\" }\n"
-		"  admin_socket: /a\n  key_file: /k\n");
+		"  admin_socket: /a\n  key_file: /k\n  control_cpus: 0-1\n");
 	assert_true(config_needs_restart(old, load(fixture), &out));
-	assert_string_equal(out.data, "node_name, listen, http.listen, admin_socket, key_file");
+	assert_string_equal(out.data,
+			    "node_name, listen, http.listen, admin_socket, key_file, control_cpus");
 	text_reset(&out);
 	write_file(fixture, "main.yaml",
 		   "version: 1\ndaemon: { listen: { address: 192.0.2.1 } }\n");

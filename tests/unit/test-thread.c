@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "util/clock.h"
@@ -431,6 +432,62 @@ static int policy_of(bool is_measuring)
 	return work.policy;
 }
 
+/* Exit status of a child that was asked to keep to the first CPU: 0 where all is as it should be.
+ */
+static int keep_to_the_first(const int *cpus, unsigned count)
+{
+	struct work plain = { .want = THREAD_AGAIN, .done_after = 10, .cpu = -1 };
+	struct work measuring = { .want = THREAD_AGAIN, .done_after = 10, .cpu = -1 };
+	const struct thread_options options = { .name = "measuring",
+						.cpu = -1,
+						.is_measuring = true };
+	struct error err = ERROR_INIT;
+	struct thread *thread;
+	int left[1024];
+
+	if (thread_keep_to(cpus, 1, &err) < 0 || thread_cpu() != cpus[0]) {
+		return 1;
+	}
+	if (thread_cpus(left, 1024) != (count > 1 ? count - 1 : 1) || left[0] != cpus[count > 1]) {
+		return 2;
+	}
+	thread = start("plain", -1, &plain);
+	if (thread_join(&thread, in_ns(10 * SECOND)) < 0 || plain.cpu != cpus[0]) {
+		return 3;
+	}
+	if (thread_start(&thread, &options, step, &measuring, &err) < 0 ||
+	    thread_join(&thread, in_ns(10 * SECOND)) < 0 ||
+	    (count > 1 && measuring.cpu == cpus[0])) {
+		return 4;
+	}
+	return 0;
+}
+
+static void those_that_measure_have_their_cpus_to_themselves(void **state)
+{
+	int cpus[1024];
+	int wrong[] = { 0, 60000 };
+	unsigned count = thread_cpus(cpus, 1024);
+	struct error err = ERROR_INIT;
+	pid_t child;
+	int status;
+
+	(void)state;
+	wrong[0] = cpus[0];
+	assert_int_equal(thread_keep_to(wrong, 2, &err), -EINVAL);
+	assert_int_equal(err.class, ERROR_INPUT);
+	assert_non_null(strstr(err.text, "CPU 60000 is not among those"));
+	assert_int_equal(thread_cpus(NULL, 0), count);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		_exit(keep_to_the_first(cpus, count < 1024 ? count : 1024));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void all_but_who_measures_give_way(void **state)
 {
 	const struct sched_param none = { 0 };
@@ -467,6 +524,7 @@ int main(void)
 		cmocka_unit_test(a_thread_kept_to_several_cpus_runs_on_those_that_we_may_use),
 		cmocka_unit_test(a_cpu_we_may_not_use_is_refused_with_a_sentence),
 		cmocka_unit_test(the_cpus_are_counted_even_beyond_the_buffer),
+		cmocka_unit_test(those_that_measure_have_their_cpus_to_themselves),
 		cmocka_unit_test(all_but_who_measures_give_way),
 	};
 
