@@ -3,7 +3,8 @@
  * A coordinator whose two ends say what they like, when they like: run/measure, run/side and the
  * nouns in their answers, up to the verdict. The loop is fuzz/loop.
  *
- * The input is lines: "iJSON" is a message of the initiator's node, "rJSON" of the responder's,
+ * The input is lines. The first may say what the traffic is, instead of a stream with a closed load
+ * and a duration: "!=open", "!=drop", "!=pingpong", "!=count". "iJSON" is a message of the initiator's node, "rJSON" of the responder's,
  * "xJSON" of a third one. Besides
  *
  *   !t MS  time passes             !a  the run is aborted        !u  nothing can be sent, or again
@@ -65,7 +66,24 @@ static void place(struct endpoint *endpoint, const char *node)
 	endpoint->port_num = 1;
 }
 
-static void begin(void)
+static void shape(struct workload *workload, const char *word)
+{
+	struct load_settings *load = &workload->workload.load;
+
+	if (strcmp(word, "open") == 0 || strcmp(word, "drop") == 0) {
+		load->model = LOAD_OPEN;
+		load->ops_rate = 4000;
+		load->max_outstanding = 64;
+		load->on_full = word[0] == 'd' ? ON_FULL_DROP : ON_FULL_DELAY;
+	} else if (strcmp(word, "pingpong") == 0) {
+		workload->workload.pattern = PATTERN_PINGPONG;
+	} else if (strcmp(word, "count") == 0) {
+		workload->run.duration_ns = 0;
+		workload->run.iterations = 4000;
+	}
+}
+
+static void begin(const char *word)
 {
 	_cleanup_free_ struct scenario *scenario = memory_new(sizeof(*scenario));
 	struct measure_options options = { .send = send_message, .done = on_done };
@@ -86,6 +104,7 @@ static void begin(void)
 	assert(!expectation_parse("write.latency.p99 <= 5us", &scenario->expect.items[0]));
 	assert(!expectation_parse("bandwidth.mean >= 100Mbps", &scenario->expect.items[1]));
 	scenario->expect.count = 2;
+	shape(&scenario->workload, word);
 	workload_complete(&scenario->workload);
 	coordinator.run = run_new(scenario);
 	measurement = run_add_measurement(coordinator.run);
@@ -98,6 +117,7 @@ static void begin(void)
 	measurement->responder.endpoint = assignment->responder;
 	options.event = coordinator.event;
 	options.accepted_mono_ns = clock_mono_ns();
+	options.in_use_deadline_mono_ns = clock_mono_ns() + 60 * SECOND_NS;
 	coordinator.measure = measure_new(&options, measurement);
 	measure_start(coordinator.measure);
 	loop_settle(coordinator.event, 100);
@@ -177,8 +197,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t length;
 	char *line;
 
-	begin();
-	while (!coordinator.is_done && (line = fuzz_lines_next(&lines, &length))) {
+	line = fuzz_lines_next(&lines, &length);
+	begin(line && strncmp(line, "!=", 2) == 0 ? line + 2 : "");
+	for (; line; line = coordinator.is_done ? NULL : fuzz_lines_next(&lines, &length)) {
 		if (line[0] == '!') {
 			act(line + 1);
 		} else if (length > 1) {

@@ -189,6 +189,16 @@ static void check_response(const struct response *response)
 	json_decref(json);
 }
 
+/* As the server answers when the configuration is refused. */
+static void refuse_reload(struct response *response)
+{
+	json_t *errors = json_array();
+
+	json_array_append_new(errors, json_string("rdmatestd.yaml:1:1: error: it is not"));
+	response_problem_apart(response, 422, "configuration", errors, json_array(),
+			       "generation %d stays in force", 1);
+}
+
 /* Nobody gets more than their way in is good for. */
 static void check_access(const struct request *request, const struct response *response)
 {
@@ -222,6 +232,9 @@ static void handle(const struct request *request)
 			       wait.wait_ns <= ROUTES_WAIT_MAX_S * 1000000000ull);
 			assert(wait.run_id[0]);
 			assert(routes_handle(&routes, request, NULL, &response, &route));
+		} else if (wait.kind == ROUTES_WAIT_RELOAD) {
+			assert(request->origin == REQUEST_ADMIN);
+			refuse_reload(&response);
 		}
 	}
 	assert(route);
