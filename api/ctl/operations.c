@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ctl/operations.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 
 /* Of the rate of an open load: arrivals that are drawn differ by that over a short window. */
 #define LOAD_KEPT 0.95
+#define SLOWEST_SHOWN 3 /* rdmatestctl results ID --json has more */
 
 static bool is_scope(const json_t *group, const char *scope)
 {
@@ -288,6 +290,99 @@ static void print_load(const json_t *measurement, const json_t *all, struct pape
 	paper_newline(paper);
 }
 
+/* Where completions say only that a message left. */
+static void print_delivery(const json_t *measurement, const json_t *all, struct paper *paper,
+			   unsigned indent)
+{
+	const json_t *delivery = field_find(measurement, "delivery");
+	_cleanup_text_ struct text line = TEXT_INIT;
+	char sent[UNITS_SIZE];
+	char lost[UNITS_SIZE];
+	char rate[UNITS_SIZE];
+	uint64_t sent_count = 0;
+	uint64_t received = 0;
+	double ratio = 0;
+	double bandwidth = 0;
+
+	if (delivery == NULL || !field_real(delivery, "lost_ratio", &ratio)) {
+		return;
+	}
+	field_show_count(delivery, "sent", sent);
+	if (ratio > 0) {
+		(void)field_real(all, "bandwidth_bps", &bandwidth);
+		text_format(&line, "%s of %s messages did not arrive (%.3g %%); %s did",
+			    field_show_count(delivery, "lost", lost), sent, 100 * ratio,
+			    units_format_rate(bandwidth * (1 - ratio), rate));
+	} else if (field_u64(delivery, "sent", &sent_count) &&
+		   field_u64(delivery, "received", &received) && received > sent_count) {
+		text_format(
+			&line,
+			"%" PRIu64
+			" messages more arrived than the %s that were sent: some came twice, and may hide some that did not arrive",
+			received - sent_count, sent);
+	} else {
+		text_format(&line, "all %s messages arrived, those of the warm-up counted", sent);
+	}
+	paper_fill(paper, indent, 0);
+	paper_wrap(paper, PAPER_PLAIN, indent, line.data);
+	paper_newline(paper);
+}
+
+static size_t count_scope(const json_t *groups, const char *scope)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < json_array_size(groups); i++) {
+		count += is_scope(json_array_get(groups, i), scope);
+	}
+	return count;
+}
+
+/* "1.2 ms at +3.2 s", and where there are several: ", a write of 64 KiB", ", on queue pair 0x11".
+ */
+static void add_slow(const json_t *item, size_t classes, bool has_qps, struct text *out)
+{
+	char latency[UNITS_SIZE];
+	char end[UNITS_SIZE];
+	char size[UNITS_SIZE];
+	uint64_t qp_num = 0;
+
+	text_format(out, "%s at +%s", field_show_duration(item, "latency_ns", latency),
+		    field_show_duration(item, "end_ns", end));
+	if (classes > 1) {
+		text_format(out, ", a %s of %s", field_string(item, "op", "-"),
+			    field_show_size(item, "size_bytes", size));
+	}
+	if (has_qps && field_u64(item, "qp_num", &qp_num)) {
+		text_format(out, ", on queue pair 0x%" PRIx64, qp_num);
+	}
+}
+
+/* "slowest: 1.2 ms at +3.2 s; ...; the rate varied by 3 % ..." */
+static void print_slowest(const json_t *measurement, size_t classes, struct paper *paper,
+			  unsigned indent)
+{
+	const json_t *slowest = field_array(measurement, "slowest");
+	_cleanup_text_ struct text line = TEXT_INIT;
+	uint64_t num_qps = 1;
+	double variation = 0;
+
+	(void)field_u64(measurement, "workload.qp.num_qps", &num_qps);
+	for (size_t i = 0; i < json_array_size(slowest) && i < SLOWEST_SHOWN; i++) {
+		text_add(&line, i > 0 ? "; " : "slowest: ");
+		add_slow(json_array_get(slowest, i), classes, num_qps > 1, &line);
+	}
+	if (field_real(measurement, "ops_per_s_cv", &variation)) {
+		text_format(&line, "%sthe rate varied by %.2g %% (standard deviation of intervals)",
+			    line.length > 0 ? "; " : "", 100 * variation);
+	}
+	if (line.length > 0) {
+		paper_fill(paper, indent, 0);
+		paper_wrap(paper, PAPER_DIM, indent, line.data);
+		paper_newline(paper);
+	}
+}
+
 void operations_print(const json_t *measurement, struct paper *paper, unsigned indent)
 {
 	const json_t *groups = field_array(measurement, "operations");
@@ -308,6 +403,8 @@ void operations_print(const json_t *measurement, struct paper *paper, unsigned i
 	if (table_rows(table) > 0) {
 		table_print(table, paper, indent);
 		print_load(measurement, all, paper, indent);
+		print_delivery(measurement, all, paper, indent);
+		print_slowest(measurement, count_scope(groups, "size"), paper, indent);
 		print_definitions(groups, paper, indent);
 	}
 }

@@ -157,7 +157,8 @@ static void plan_next(struct flow *flow)
 {
 	uint64_t next = flow->state == FLOW_RUNNING ? flow->window.next_ticks : CLOCK_NEVER;
 
-	flow->window.next_ticks = earlier(next, flow->deadline_ticks);
+	next = earlier(next, flow->deadline_ticks);
+	flow->window.next_ticks = flow->is_lingering ? earlier(next, flow->stop_ticks) : next;
 }
 
 static void open_window(struct flow *flow)
@@ -217,6 +218,10 @@ void flow_tick(struct flow *flow, uint64_t now_ticks)
 	struct window *window = &flow->window;
 
 	if (flow->state > FLOW_CLOSING) {
+		return;
+	}
+	if (flow->is_lingering && now_ticks >= flow->stop_ticks) {
+		flow_end(flow, END_STOPPED, now_ticks);
 		return;
 	}
 	if (now_ticks >= flow->deadline_ticks) {
@@ -384,9 +389,19 @@ int flow_sleep_fd(struct flow *flow)
 
 void flow_stop(struct flow *flow)
 {
-	if (flow->state <= FLOW_CLOSING) {
-		flow_end(flow, END_STOPPED, clock_ticks());
+	uint64_t now_ticks = clock_ticks();
+
+	if (flow->state > FLOW_CLOSING || flow->is_lingering) {
+		return;
 	}
+	if (flow->pattern->may_linger && workload_is_lossy(&flow->assignment->workload)) {
+		close_window(flow, now_ticks);
+		flow->is_lingering = true;
+		flow->stop_ticks = now_ticks + ticks_of(flow, FLOW_LINGER_NS);
+		plan_next(flow);
+		return;
+	}
+	flow_end(flow, END_STOPPED, now_ticks);
 }
 
 void flow_request(const struct flow *flow, size_t qp_index, size_t class_index,

@@ -25,6 +25,7 @@
 #define FLOW_BURST_ROUNDS 64
 #define FLOW_BURST_EMPTY 64
 #define FLOW_BURST_NS 500000ull
+#define FLOW_LINGER_NS 50000000ull
 
 /* Work request identities beside those of prepared requests, which are small: what is in bits 0..31
  * is a queue pair's index. */
@@ -45,6 +46,7 @@ struct flow;
 
 struct flow_pattern {
 	const char *name;
+	bool may_linger; /* when it is stopped: flow_stop */
 	/* Setup thread. 0, or -errno with err. release takes what a failed prepare left, too. */
 	int (*prepare)(struct flow *flow, struct error *err);
 	void (*release)(struct flow *flow);
@@ -60,7 +62,7 @@ struct flow_pattern {
 	/* No new posts from here on; flow_drained is called (also from inside) once nothing is
 	 * outstanding. */
 	void (*close)(struct flow *flow, uint64_t now_ticks);
-	/* Completed since begin. */
+	/* Completed since the traffic began. */
 	void (*counts)(const struct flow *flow, struct window_counts *ret);
 	/* Is something outstanding, and what: a clause for a person. */
 	bool (*is_waiting)(const struct flow *flow);
@@ -85,6 +87,7 @@ struct flow {
 	bool is_restarting; /* closing, to begin again with the window open */
 	bool is_answering; /* a responder: the window opens with the first arrival */
 	bool has_slept; /* since the last look */
+	bool is_lingering; /* told to stop: takes what may still be on its way, until stop_ticks */
 	unsigned burst_empty; /* polls in vain after which a burst ends */
 	int end; /* enum sample_end */
 
@@ -100,6 +103,7 @@ struct flow {
 	uint64_t stall_ticks;
 	uint64_t deadline_ticks;
 	uint64_t flush_ticks; /* when flushing is given up */
+	uint64_t stop_ticks; /* of who lingers */
 	uint64_t first_post_ticks;
 	uint64_t pace_ticks; /* when a pattern has something to post by itself; CLOCK_NEVER: it
 				waits for completions */
@@ -141,6 +145,10 @@ void flow_arrived(struct flow *flow);
 /* Ends it with the queue pairs in ERR, and waits for what they return; the window closes if it is
  * open. */
 void flow_end(struct flow *flow, int end, uint64_t now_ticks);
+/*
+ * As it is told by somebody else. Who answers on a transport without acknowledgements goes on
+ * receiving for FLOW_LINGER_NS: the other end counted what it sent as done when it had left.
+ */
 void flow_stop(struct flow *flow);
 
 /* Fills in a work request of one class on one queue pair: all but its wr_id, link and signalling.

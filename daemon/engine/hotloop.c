@@ -30,7 +30,7 @@ static inline int post_batch(struct stream_qp *qp, const struct chain_batch *bat
 
 static inline void complete(struct stream *stream, const struct ibv_wc *wc, uint64_t now_ticks)
 {
-	const struct flow *flow = stream->flow;
+	struct window *window = &stream->flow->window;
 
 	if (unlikely(wc->status != IBV_WC_SUCCESS || wc->wr_id >= stream->chain.slot_count)) {
 		stream_odd_completion(stream, wc, now_ticks);
@@ -40,9 +40,13 @@ static inline void complete(struct stream *stream, const struct ibv_wc *wc, uint
 	const struct chain_slot *slot = &stream->chain.slots[wc->wr_id];
 	struct stream_qp *qp = &stream->qps[slot->qp_index];
 
-	if (likely(window_is_open(&flow->window))) {
-		histogram_add(slot->latency,
-			      clock_ticks_to_ns(&flow->window.scale, now_ticks - *slot->stamp));
+	if (likely(window_is_open(window))) {
+		uint64_t ns = clock_ticks_to_ns(&window->scale, now_ticks - *slot->stamp);
+
+		histogram_add(slot->latency, ns);
+		if (unlikely(ns > window->slowest.floor_ns)) {
+			window_slow(window, ns, now_ticks, slot->qp_index, slot->class_index);
+		}
 	}
 	qp->completed += stream->signal_interval;
 	if (unlikely(qp->completed == qp->limit)) {

@@ -158,12 +158,16 @@ static inline bool post(struct pingpong *pingpong, struct pingpong_class *class,
 static inline void add_sample(struct pingpong *pingpong, const struct pingpong_class *class,
 			      uint64_t now_ticks)
 {
-	const struct window *window = &pingpong->flow->window;
+	struct window *window = &pingpong->flow->window;
 
 	if (likely(window_is_open(window))) {
-		uint64_t ns = clock_ticks_to_ns(&window->scale, now_ticks - pingpong->stamp);
+		uint64_t ns = clock_ticks_to_ns(&window->scale, now_ticks - pingpong->stamp) >>
+			      class->half_shift;
 
-		histogram_add(class->latency, ns >> class->half_shift);
+		histogram_add(class->latency, ns);
+		if (unlikely(ns > window->slowest.floor_ns)) {
+			window_slow(window, ns, now_ticks, 0, (size_t)(class - pingpong->classes));
+		}
 	}
 }
 

@@ -180,6 +180,7 @@ static int responder_operation(const struct flow *flow, uint64_t wr_id, size_t *
 
 const struct flow_pattern responder_pattern = {
 	.name = "responder",
+	.may_linger = true,
 	.prepare = responder_prepare,
 	.release = responder_release,
 	.begin = responder_begin,

@@ -143,6 +143,20 @@ static void make_all_ready(struct stream *stream)
 	}
 }
 
+static void stream_counts(const struct flow *flow, struct window_counts *ret)
+{
+	const struct stream *stream = flow->own;
+
+	ret->operations = stream->before_operations;
+	ret->bytes = stream->before_bytes;
+	for (size_t i = 0; i < stream->qp_count; i++) {
+		ret->operations += stream->qps[i].completed;
+		ret->bytes += chain_bytes(&stream->chain, i, stream->qps[i].completed);
+	}
+	ret->late = stream->pacer.late;
+	ret->dropped = stream->pacer.dropped;
+}
+
 static void stream_begin(struct flow *flow, uint64_t iterations)
 {
 	struct stream *stream = flow->own;
@@ -151,7 +165,11 @@ static void stream_begin(struct flow *flow, uint64_t iterations)
 	uint64_t counted = is_paced ? 0 : iterations;
 	uint64_t share = counted / stream->qp_count;
 	uint64_t rest = counted % stream->qp_count;
+	struct window_counts before = { 0 };
 
+	stream_counts(flow, &before);
+	stream->before_operations = before.operations;
+	stream->before_bytes = before.bytes;
 	stream->unfinished = 0;
 	stream->has_short = false;
 	for (size_t i = 0; i < stream->qp_count; i++) {
@@ -223,18 +241,6 @@ static void stream_close(struct flow *flow, uint64_t now_ticks)
 	for (size_t i = 0; i < stream->qp_count && flow->state == FLOW_CLOSING; i++) {
 		stream_post_tail(stream, &stream->qps[i]);
 	}
-}
-
-static void stream_counts(const struct flow *flow, struct window_counts *ret)
-{
-	const struct stream *stream = flow->own;
-
-	for (size_t i = 0; i < stream->qp_count; i++) {
-		ret->operations += stream->qps[i].completed;
-		ret->bytes += chain_bytes(&stream->chain, i, stream->qps[i].completed);
-	}
-	ret->late = stream->pacer.late;
-	ret->dropped = stream->pacer.dropped;
 }
 
 static bool stream_is_waiting(const struct flow *flow)
@@ -339,8 +345,12 @@ static void complete_tail(struct stream *stream, struct stream_qp *qp, uint64_t 
 	if (window_is_open(&flow->window)) {
 		uint32_t class_index = chain_class(&stream->chain, qp_index, qp->posted - 1);
 
-		histogram_add(&flow->window.interval[class_index],
-			      clock_ticks_to_ns(&flow->window.scale, now_ticks - qp->tail_stamp));
+		uint64_t ns = clock_ticks_to_ns(&flow->window.scale, now_ticks - qp->tail_stamp);
+
+		histogram_add(&flow->window.interval[class_index], ns);
+		if (ns > flow->window.slowest.floor_ns) {
+			window_slow(&flow->window, ns, now_ticks, qp_index, class_index);
+		}
 	}
 	qp->completed = qp->posted;
 	stream_qp_finished(stream, now_ticks);

@@ -55,6 +55,8 @@ struct stream {
 	struct chain chain;
 	struct pacer pacer; /* open loads */
 	uint64_t under_way; /* of an open load, on all queue pairs */
+	uint64_t before_operations; /* of a warm-up that was drained: positions begin anew */
+	uint64_t before_bytes;
 };
 
 /* For the hot loop: the rare cases. May change flow->state. */

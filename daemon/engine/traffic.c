@@ -174,6 +174,13 @@ static void tell_host(const struct flow *flow, struct totals *ret)
 	}
 }
 
+static void name_queue_pairs(const struct flow *flow, struct slowest *slowest)
+{
+	for (size_t i = 0; i < slowest->count; i++) {
+		slowest->items[i].qp_num = flow->resources->qps[slowest->items[i].qp_index]->qp_num;
+	}
+}
+
 void traffic_totals(struct traffic *traffic, struct totals *ret)
 {
 	struct flow *flow = &traffic->flow;
@@ -198,6 +205,7 @@ void traffic_totals(struct traffic *traffic, struct totals *ret)
 	ret->traffic_operations = counts.operations;
 	ret->traffic_bytes = counts.bytes;
 	window_totals(&flow->window, ret);
+	name_queue_pairs(flow, &ret->slowest);
 	tell_host(flow, ret);
 	if (flow->pattern->class_totals) {
 		move_classes(flow, ret);

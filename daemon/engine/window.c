@@ -220,6 +220,18 @@ void window_close(struct window *window, const struct window_counts *counts, uin
 	plan_next(window);
 }
 
+void window_slow(struct window *window, uint64_t latency_ns, uint64_t now_ticks, size_t qp_index,
+		 size_t class_index)
+{
+	slowest_add(&window->slowest,
+		    &(struct slow_operation){
+			    .latency_ns = latency_ns,
+			    .end_ns = span_ns(window, window->open_ticks, now_ticks),
+			    .qp_index = qp_index,
+			    .class_index = class_index,
+		    });
+}
+
 static void tell_clock(const struct window *window, struct totals *ret)
 {
 	struct clock_scale scale = window->scale;
@@ -256,6 +268,8 @@ void window_totals(struct window *window, struct totals *ret)
 		ret->host.voluntary_switches = window->close_usage.voluntary_switches -
 					       window->open_usage.voluntary_switches;
 	}
+	ret->slowest = window->slowest;
+	slowest_sort(&ret->slowest);
 	ret->interval_count = window->interval_count;
 	ret->intervals = take(window->intervals);
 }

@@ -22,6 +22,7 @@
 
 #include "model/histogram.h"
 #include "model/sample.h"
+#include "model/slowest.h"
 #include "model/workload.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -71,6 +72,7 @@ struct window {
 	struct histogram *interval; /* of the running interval, by class */
 	struct histogram *latency; /* of the window so far, by class */
 	struct histogram *service; /* open loads: from the post, of the window so far; else NULL */
+	struct slowest slowest; /* of the window so far, over all classes; without qp_num */
 	struct histogram *merged; /* scratch: all classes of an interval */
 	size_t interval_count;
 	struct sample *intervals; /* LIMIT_INTERVALS of them; the last one grows when there are more
@@ -96,6 +98,11 @@ static inline bool window_is_open(const struct window *window)
 {
 	return window->phase == PHASE_MEASURING;
 }
+
+/* An operation that is slower than window->slowest.floor_ns, found completed at now_ticks while the
+ * window is open. */
+void window_slow(struct window *window, uint64_t latency_ns, uint64_t now_ticks, size_t qp_index,
+		 size_t class_index);
 
 /* Moves histograms and intervals out; window->latency stays for the caller to move by class. */
 void window_totals(struct window *window, struct totals *ret);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "judge/delivery_evidence.h"
 #include "judge/diagnose_peer.h"
 #include "judge/diagnose_port.h"
 #include "judge/driver.h"
@@ -470,6 +471,11 @@ static const char *write_value(const struct expectation_result *result, double v
 	case METRIC_OPS_RATE:
 		return units_format_ops_rate(value, buf);
 	case METRIC_LATE_OPS:
+	case METRIC_LOST_OPS:
+		if (result->expectation.statistic != STATISTIC_RATIO) {
+			snprintf(buf, UNITS_SIZE, "%.0f", value);
+			return buf;
+		}
 		snprintf(buf, UNITS_SIZE, "%.3g %%", value * 100);
 		return buf;
 	default:
@@ -568,6 +574,7 @@ void diagnose_measurement(struct measurement *measurement)
 {
 	diagnose_failure(&measurement->first_error, measurement, &measurement->findings);
 	host_evidence_find(measurement);
+	delivery_evidence_find(measurement);
 	find_missed(measurement);
 	find_bus(measurement);
 	find_too_few(measurement);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/delivery.h"
 #include "util/memory.h"
 
 /*
@@ -135,7 +136,9 @@ static double rate_of(const struct expectation *expectation, uint64_t operations
 	return amount * 1e9 / (double)window_ns;
 }
 
-static void take_mean_rate(struct expectation_result *result, const struct totals *totals)
+/* What arrived, where the transport does not say it: of all operations alike. */
+static void take_mean_rate(struct expectation_result *result, const struct totals *totals,
+			   double share)
 {
 	const struct expectation *expectation = &result->expectation;
 	uint64_t operations = totals->operations;
@@ -151,29 +154,15 @@ static void take_mean_rate(struct expectation_result *result, const struct total
 			}
 		}
 	}
-	set_actual(result, rate_of(expectation, operations, bytes, totals->window_ns), operations);
+	set_actual(result, share * rate_of(expectation, operations, bytes, totals->window_ns),
+		   operations);
 }
 
-/* The last interval may be a rest: below half of the first one's length its rate says nothing. */
-static size_t whole_intervals(const struct totals *totals)
-{
-	size_t count = totals->interval_count;
-
-	if (count > 1) {
-		const struct sample *first = &totals->intervals[0],
-				    *last = &totals->intervals[count - 1];
-
-		if ((last->end_ns - last->start_ns) * 2 < first->end_ns - first->start_ns) {
-			return count - 1;
-		}
-	}
-	return count;
-}
-
-static void take_interval_rate(struct expectation_result *result, const struct totals *totals)
+static void take_interval_rate(struct expectation_result *result, const struct totals *totals,
+			       double share)
 {
 	const struct expectation *expectation = &result->expectation;
-	size_t count = whole_intervals(totals);
+	size_t count = sample_whole_intervals(totals);
 	double found = 0;
 	size_t used = 0;
 
@@ -195,7 +184,7 @@ static void take_interval_rate(struct expectation_result *result, const struct t
 		give_reason(result, "no interval was measured");
 		return;
 	}
-	set_actual(result, found, used);
+	set_actual(result, share * found, used);
 }
 
 /* Of an open load. */
@@ -212,6 +201,19 @@ static void take_shortage(struct expectation_result *result, const struct totals
 		set_actual(result, (double)totals->late_operations / (double)posted, posted);
 	} else {
 		give_reason(result, "no operation was posted in the measured window");
+	}
+}
+
+static void take_lost(struct expectation_result *result, const struct measurement *measurement)
+{
+	struct delivery delivery;
+
+	if (!delivery_of(measurement, &delivery) || delivery.sent == 0) {
+		give_reason(result, "what the responder received is not known");
+	} else if (result->expectation.statistic == STATISTIC_RATIO) {
+		set_actual(result, (double)delivery.lost / (double)delivery.sent, delivery.sent);
+	} else {
+		set_actual(result, (double)delivery.lost, delivery.sent);
 	}
 }
 
@@ -232,15 +234,17 @@ static void take_actual(struct expectation_result *result, const struct measurem
 		give_reason(result, "no operation completed in the measured window");
 		return;
 	}
-	if (expectation_is_latency(&result->expectation)) {
+	if (result->expectation.metric == METRIC_LOST_OPS) {
+		take_lost(result, measurement);
+	} else if (expectation_is_latency(&result->expectation)) {
 		take_latency(result, totals);
 	} else if (result->expectation.metric == METRIC_LATE_OPS ||
 		   result->expectation.metric == METRIC_DROPPED_OPS) {
 		take_shortage(result, totals);
 	} else if (result->expectation.statistic == STATISTIC_MEAN) {
-		take_mean_rate(result, totals);
+		take_mean_rate(result, totals, delivery_share(measurement));
 	} else {
-		take_interval_rate(result, totals);
+		take_interval_rate(result, totals, delivery_share(measurement));
 	}
 }
 

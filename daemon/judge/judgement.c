@@ -157,8 +157,12 @@ void judgement_measurement(struct measurement *measurement)
 		verdict = verdict_worse(verdict, judge_expectation(&measurement->expectations[i],
 								   host_is_starved));
 	}
-	if (port_evidence_is_degraded(measurement)) {
+	if (port_evidence_is_degraded(measurement) ||
+	    finding_has(&measurement->findings, FINDING_MESSAGES_LOST, CONFIDENCE_LIKELY)) {
 		verdict = verdict_worse(verdict, VERDICT_DEGRADED);
+	} else if (finding_has(&measurement->findings, FINDING_MESSAGES_LOST,
+			       CONFIDENCE_POSSIBLE)) {
+		verdict = verdict_worse(verdict, VERDICT_INCONCLUSIVE);
 	}
 	measurement->verdict = verdict;
 }

@@ -10,8 +10,9 @@
 #include "util/units.h"
 
 static const char *const compare_names[] = { "<=", "<", ">=", ">", "==", "!=", NULL };
-static const char *const metric_names[] = { "latency",	       "bandwidth", "ops_rate",	   "errors",
-					    "service_latency", "late_ops",  "dropped_ops", NULL };
+static const char *const metric_names[] = { "latency",	   "bandwidth",	      "ops_rate",
+					    "errors",	   "service_latency", "late_ops",
+					    "dropped_ops", "lost_ops",	      NULL };
 /* In the grammar, not in this version: told apart from what never was. */
 static const char *const later_metric_names[] = { "rtt",	  "verify_errors", "loss",
 						  "connect_time", "counter",	   NULL };
@@ -98,6 +99,13 @@ static const char *parse_statistic(const char *word, struct expectation *ret)
 		       : ret->kind >= 0
 			       ? "names an operation; late ones are counted for all operations together, leave it out"
 			       : NULL;
+	case METRIC_LOST_OPS:
+		ret->statistic = word ? STATISTIC_RATIO : STATISTIC_NONE;
+		return word && strcmp(word, "ratio") != 0
+			       ? "has no such statistic; lost_ops is a count, and lost_ops.ratio their share of all"
+		       : ret->kind >= 0
+			       ? "names an operation; lost ones are counted for all operations together, leave it out"
+			       : NULL;
 	case METRIC_DROPPED_OPS:
 		return word ? "has a statistic; dropped_ops is a count and has none"
 		       : ret->kind >= 0
@@ -152,11 +160,11 @@ static const char *parse_left(char *left, struct expectation *ret)
 	}
 	if (index_of(later_metric_names, metric) >= 0) {
 		return "has a metric that is not in this version; there are latency, service_latency, bandwidth, "
-		       "ops_rate, late_ops, dropped_ops and errors";
+		       "ops_rate, late_ops, dropped_ops, lost_ops and errors";
 	}
 	if (ret->metric < 0) {
 		return "has an unknown metric; there are latency, service_latency, bandwidth, ops_rate, late_ops, "
-		       "dropped_ops and errors, the first four with or without an operation (such as write) before it";
+		       "dropped_ops, lost_ops and errors, the first four with or without an operation (such as write) before it";
 	}
 	return parse_statistic(rest, ret);
 }
@@ -192,6 +200,13 @@ static const char *parse_right(char *right, struct expectation *ret)
 		return strcmp(of, "link_rate") != 0 ? "can be a share \"of link_rate\" only"
 						    : parse_link_share(right, ret);
 	}
+	if (ret->statistic == STATISTIC_RATIO) {
+		if (units_parse_ratio(right, &value)) {
+			return "needs a share on the right, such as 0.1%";
+		}
+		ret->limit = (double)value / 1e6;
+		return NULL;
+	}
 	switch (ret->metric) {
 	case METRIC_LATENCY:
 	case METRIC_SERVICE_LATENCY:
@@ -209,12 +224,6 @@ static const char *parse_right(char *right, struct expectation *ret)
 			return "needs a rate of operations on the right, such as 200k/s";
 		}
 		break;
-	case METRIC_LATE_OPS:
-		if (units_parse_ratio(right, &value)) {
-			return "needs a share on the right, such as 0.1%";
-		}
-		ret->limit = (double)value / 1e6;
-		return NULL;
 	default:
 		if (units_parse_integer(right, &value)) {
 			return "needs a whole number on the right, such as errors == 0";
@@ -226,6 +235,12 @@ static const char *parse_right(char *right, struct expectation *ret)
 }
 
 /* --- the whole --- */
+
+static bool is_count(const struct expectation *expectation)
+{
+	return expectation->metric == METRIC_ERRORS || expectation->metric == METRIC_DROPPED_OPS ||
+	       (expectation->metric == METRIC_LOST_OPS && expectation->statistic == STATISTIC_NONE);
+}
 
 /* One blank for each run of white space, none at the ends. False if it does not fit. */
 static bool collapse(char *destination, size_t size, const char *source)
@@ -295,8 +310,7 @@ const char *expectation_parse(const char *text, struct expectation *ret)
 	if (!reason) {
 		reason = parse_right(right, &expectation);
 	}
-	if (!reason && expectation.metric != METRIC_ERRORS &&
-	    expectation.metric != METRIC_DROPPED_OPS && expectation.compare >= COMPARE_EQ) {
+	if (!reason && !is_count(&expectation) && expectation.compare >= COMPARE_EQ) {
 		reason = "compares a measured value for equality; use <= or >=";
 	}
 	if (!reason) {

@@ -7,12 +7,13 @@
  *   expr   := [op "."] metric cmp value ["of link_rate"]
  *   metric := ("latency" | "service_latency") "." ("p" NUM | max | min | mean)
  *           | ("bandwidth" | "ops_rate") "." (mean | min | max)
- *           | "late_ops.ratio" | "dropped_ops" | "errors"
+ *           | "late_ops.ratio" | "dropped_ops" | "lost_ops.ratio" | "lost_ops" | "errors"
  *   cmp    := <= | < | >= | > | == | !=
  *
  * latency is half the round trip for a ping-pong of write or send, and post to completion
  * otherwise; of an open load from the moment that an operation was meant to begin. service_latency,
- * late_ops and dropped_ops are of open loads alone.
+ * late_ops and dropped_ops are of open loads alone, lost_ops of transports that may lose what
+ * completed. There bandwidth and ops_rate are of what arrived.
  */
 
 #include <stdbool.h>
@@ -31,6 +32,7 @@ enum expectation_metric {
 	METRIC_SERVICE_LATENCY,
 	METRIC_LATE_OPS,
 	METRIC_DROPPED_OPS,
+	METRIC_LOST_OPS,
 	METRICS,
 };
 enum expectation_statistic {
@@ -52,7 +54,7 @@ struct expectation {
 	int kind; /* enum operation_kind, or -1: all operations together */
 	uint64_t percentile_ppm; /* p99.9 = 999000 */
 	bool is_of_link_rate; /* then `limit` is a fraction */
-	double limit; /* ns, bit/s, operations/s, count or fraction (also of late_ops) */
+	double limit; /* ns, bit/s, operations/s, count or fraction (also of *.ratio) */
 	char text[128]; /* as written, white space collapsed */
 	char source[192]; /* "scenarios.d/ring.yaml:25" */
 };

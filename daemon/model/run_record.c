@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/delivery.h"
 #include "model/run_operations.h"
 #include "util/memory.h"
 
@@ -13,7 +14,7 @@ static const char *const metric_units[] = {
 	[METRIC_LATENCY] = "ns",	 [METRIC_BANDWIDTH] = "bps",
 	[METRIC_OPS_RATE] = "ops_per_s", [METRIC_ERRORS] = "count",
 	[METRIC_SERVICE_LATENCY] = "ns", [METRIC_LATE_OPS] = "ratio",
-	[METRIC_DROPPED_OPS] = "count",
+	[METRIC_DROPPED_OPS] = "count",	 [METRIC_LOST_OPS] = "count",
 };
 
 void run_record_set_real(json_t *object, const char *key, double value)
@@ -221,12 +222,60 @@ static json_t *write_expectations(const struct measurement *measurement)
 		json_set_string(object, "outcome", outcome_names[result->outcome]);
 		run_record_set_real(object, "actual", result->has_actual ? result->actual : NAN);
 		run_record_set_real(object, "limit", result->limit);
-		json_set_string(object, "unit", metric_units[result->expectation.metric]);
+		json_set_string(object, "unit",
+				result->expectation.statistic == STATISTIC_RATIO
+					? "ratio"
+					: metric_units[result->expectation.metric]);
 		json_set_u64(object, "samples", result->samples);
 		json_set_string(object, "severity",
 				result->expectation.severity == SEVERITY_WARN ? "warn" : "fail");
 		json_set_string(object, "source", known_text(result->expectation.source));
 		json_set_string(object, "reason", known_text(result->reason));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+/* Null where the transport delivers or fails. */
+static json_t *write_delivery(const struct measurement *measurement)
+{
+	struct delivery delivery;
+	json_t *object;
+
+	if (!delivery_of(measurement, &delivery)) {
+		return NULL;
+	}
+	object = json_object();
+	json_set_u64(object, "sent", delivery.sent);
+	json_set_u64(object, "received", delivery.received);
+	json_set_u64(object, "lost", delivery.lost);
+	run_record_set_real(object, "lost_ratio",
+			    delivery.sent > 0 ? (double)delivery.lost / (double)delivery.sent
+					      : NAN);
+	return object;
+}
+
+static json_t *write_slowest(const struct participant *end)
+{
+	const struct totals *totals = &end->totals;
+	json_t *array = json_array();
+
+	for (size_t i = 0; end->has_totals && i < totals->slowest.count; i++) {
+		const struct slow_operation *item = &totals->slowest.items[i];
+		const struct operation_class *class;
+		json_t *object;
+
+		if (item->class_index >= totals->class_count) {
+			break; /* run/claim lets none such in */
+		}
+		class = &totals->classes[item->class_index].class;
+		object = json_object();
+		json_set_u64(object, "latency_ns", item->latency_ns);
+		json_set_u64(object, "end_ns", item->end_ns);
+		json_set_string(object, "op", operation_names[class->kind]);
+		json_set_u64(object, "size_bytes", class->size_bytes);
+		json_set_u64(object, "qp_index", item->qp_index);
+		json_set_u64(object, "qp_num", item->qp_num);
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -238,7 +287,9 @@ json_t *run_record_head(const struct measurement *measurement)
 	const struct totals *totals = &initiator->totals;
 	uint64_t window_ns = initiator->has_totals ? totals->window_ns : 0;
 	json_t *object = json_object();
+	double variation = NAN;
 
+	(void)sample_variation(totals, &variation);
 	json_set_u64(object, "pair", measurement->pair);
 	json_set_string(object, "verdict",
 			measurement->verdict ? verdict_names[measurement->verdict] : NULL);
@@ -260,6 +311,9 @@ json_t *run_record_head(const struct measurement *measurement)
 	json_set_u64(object, "errors", totals->errors + measurement->responder.totals.errors);
 	run_record_set_rate(object, "bandwidth_bps", totals->bytes * 8, window_ns);
 	run_record_set_rate(object, "ops_per_s", totals->operations, window_ns);
+	run_record_set_real(object, "ops_per_s_cv", variation);
+	json_set_take(object, "delivery", write_delivery(measurement));
+	json_set_take(object, "slowest", write_slowest(initiator));
 	json_set_take(object, "first_error", failure_write(&measurement->first_error));
 	json_set_take(object, "findings", finding_write(&measurement->findings));
 	json_set_take(object, "expect", write_expectations(measurement));

@@ -2,6 +2,7 @@
 #include "model/sample.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,6 +177,47 @@ void sample_totals_done(struct totals *totals)
 	totals->interval_count = 0;
 }
 
+size_t sample_whole_intervals(const struct totals *totals)
+{
+	size_t count = totals->interval_count;
+
+	if (count > 1) {
+		const struct sample *first = &totals->intervals[0];
+		const struct sample *last = &totals->intervals[count - 1];
+
+		if ((last->end_ns - last->start_ns) * 2 < first->end_ns - first->start_ns) {
+			return count - 1;
+		}
+	}
+	return count;
+}
+
+bool sample_variation(const struct totals *totals, double *ret)
+{
+	size_t whole = sample_whole_intervals(totals);
+	double sum = 0, squares = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < whole; i++) {
+		const struct sample *sample = &totals->intervals[i];
+		uint64_t span_ns = sample->end_ns - sample->start_ns;
+
+		if (span_ns > 0) {
+			double rate = (double)sample->operations / (double)span_ns;
+
+			sum += rate;
+			squares += rate * rate;
+			count++;
+		}
+	}
+	if (count < 3 || sum <= 0) {
+		return false;
+	}
+	squares -= sum * sum / (double)count;
+	*ret = sqrt((squares > 0 ? squares : 0) / (double)(count - 1)) * (double)count / sum;
+	return true;
+}
+
 static json_t *write_class(const struct class_totals *class)
 {
 	json_t *object = json_object();
@@ -225,6 +267,7 @@ json_t *sample_totals_write(const struct totals *totals)
 		json_array_append_new(classes, write_class(&totals->classes[i]));
 	}
 	json_set_take(object, "classes", classes);
+	json_set_take(object, "slowest", slowest_write(&totals->slowest));
 	for (size_t i = 0; i < totals->interval_count; i++) {
 		json_array_append_new(intervals, write_sample(&totals->intervals[i]));
 	}
@@ -396,6 +439,7 @@ int sample_totals_read(const json_t *json, struct totals *ret, struct error *err
 	    (r = port_report_read(json_object_get(json, "port_report"), &ret->port_report, err)) <
 		    0 ||
 	    (r = host_report_read(json_object_get(json, "host"), &ret->host, err)) < 0 ||
+	    (r = slowest_read(json_object_get(json, "slowest"), &ret->slowest, err)) < 0 ||
 	    (r = read_classes(json, ret, err)) < 0) {
 		return r;
 	}

@@ -16,6 +16,7 @@
 #include "model/host_report.h"
 #include "model/operation.h"
 #include "model/port_report.h"
+#include "model/slowest.h"
 #include "model/step.h"
 #include "util/json.h"
 
@@ -90,9 +91,19 @@ struct totals {
 	struct steps steps;
 	size_t class_count;
 	struct class_totals *classes; /* owned */
+	struct slowest slowest; /* of all classes, in order */
 	size_t interval_count;
 	struct sample *intervals; /* owned */
 };
+
+/* How many intervals there are without a last one that is a rest: below half of the first one's
+ * length its rate says nothing. */
+size_t sample_whole_intervals(const struct totals *totals);
+/*
+ * Coefficient of variation (standard deviation over mean) of the operations per second of the whole
+ * intervals. False with fewer than three, or when nothing completed.
+ */
+bool sample_variation(const struct totals *totals, double *ret);
 
 void sample_totals_init(struct totals *totals);
 void sample_totals_done(struct totals *totals);

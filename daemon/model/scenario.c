@@ -281,6 +281,16 @@ static void check_expectations(struct check *check, const struct scenario *scena
 				"out, or write load.model: open",
 				expectation->text);
 		}
+		if (expectation->metric == METRIC_LOST_OPS &&
+		    (!workload_is_lossy(&scenario->workload) ||
+		     scenario->workload.workload.pattern != PATTERN_STREAM)) {
+			snprintf(field, sizeof(field), "expect[%zu]", i);
+			complain(
+				check, field, "qp.qp_type",
+				"\"%s\" is about messages that are lost without an error, and only a stream on UC has such; "
+				"leave it out, or write errors == 0",
+				expectation->text);
+		}
 		if (expectation->kind >= 0 &&
 		    !operation_has(scenario->workload.workload.ops,
 				   scenario->workload.workload.op_count, expectation->kind)) {

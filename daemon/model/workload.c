@@ -36,7 +36,8 @@ const struct schema_field qp_fields[] = {
 	  QP(qp_type),
 	  .names = qp_type_names,
 	  .fallback = "RC",
-	  .doc = "Transport of the queue pairs (ibv_qp_type). This version measures RC." },
+	  .doc = "Transport of the queue pairs (ibv_qp_type). This version measures RC, and UC with what takes a receive there (and writes in "
+		 "a ping-pong): UC sends nothing again, and what the other end received decides." },
 	{ .key = "cm",
 	  .type = SCHEMA_ENUM,
 	  QP(cm),
@@ -394,6 +395,11 @@ static uint64_t most_each(const struct workload *workload)
 		each = qp->max_recv_wr;
 	}
 	return each;
+}
+
+bool workload_is_lossy(const struct workload *workload)
+{
+	return workload->qp.qp_type == QP_TYPE_UC || workload->qp.qp_type == QP_TYPE_UD;
 }
 
 void workload_complete(struct workload *workload)

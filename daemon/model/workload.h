@@ -119,6 +119,9 @@ extern const struct schema_field workload_section_fields[];
  */
 void workload_complete(struct workload *workload);
 
+/* Whether what completed may be lost all the same: the transport has no acknowledgements. */
+bool workload_is_lossy(const struct workload *workload);
+
 /*
  * What the tables cannot say: combinations. Calls report(arg, field, other, sentence) for each
  * problem, where field and other are dotted places below the scenario ("workload.signal_interval",

@@ -38,7 +38,7 @@ static void check_supported(struct workload_check *check)
 {
 	const struct workload *w = check->workload;
 
-	check_word(check, "qp.qp_type", qp_type_names, w->qp.qp_type, 1, "RC is");
+	check_word(check, "qp.qp_type", qp_type_names, w->qp.qp_type, 2, "RC and UC are");
 	check_word(check, "qp.cm", qp_cm_names, w->qp.cm, 1, "exchange is");
 	check_word(check, "workload.pattern", workload_pattern_names, w->workload.pattern, 2,
 		   "pingpong and stream are");
@@ -282,9 +282,9 @@ static void check_intervals(struct workload_check *check)
 unsigned workload_check(const struct workload *workload, workload_report_fn report, void *arg)
 {
 	static void (*const checks[])(struct workload_check * check) = {
-		check_supported,     check_operations,		 check_path,   check_reads,
-		check_memory,	     workload_check_queues,	 check_length, check_intervals,
-		workload_check_load, workload_check_queues_ring,
+		check_supported, check_operations,    workload_check_transport,	  check_path,
+		check_reads,	 check_memory,	      workload_check_queues,	  check_length,
+		check_intervals, workload_check_load, workload_check_queues_ring,
 	};
 	struct workload_check check = { .workload = workload, .report = report, .arg = arg };
 

@@ -18,6 +18,8 @@ void workload_check_complain(struct workload_check *check, const char *field, co
 /* Of any operation: enum operation_trait. */
 bool workload_check_has(const struct workload *workload, unsigned traits);
 
+/* Operations that a transport has not. */
+void workload_check_transport(struct workload_check *check);
 /* How much, and when. */
 void workload_check_load(struct workload_check *check);
 /* Queue pairs, their queues and what may be in them. */

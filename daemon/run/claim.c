@@ -275,6 +275,53 @@ static int check_interval(const struct claim *claim, size_t index, struct error 
 	return 0;
 }
 
+/* One of the slowest operations; `before`: the one above it, or NULL. */
+static int check_slow(const struct claim *claim, size_t index, const struct slow_operation *before,
+		      struct error *err)
+{
+	const struct totals *totals = claim->totals;
+	const struct slow_operation *is = &totals->slowest.items[index];
+	const struct histogram *latency;
+
+	if (is->class_index >= totals->class_count || is->qp_index >= claim->workload->qp.num_qps ||
+	    is->qp_num >= 1u << 24) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "slowest[%zu] is of class %" PRIu64 ", queue pair %" PRIu64
+				 " (0x%" PRIx64 "), which the assignment does not have",
+				 index, is->class_index, is->qp_index, is->qp_num);
+	}
+	latency = &totals->classes[is->class_index].latency;
+	if (latency->count == 0 || is->latency_ns > latency->max_ns ||
+	    is->latency_ns < latency->min_ns || is->end_ns > with_slack(totals->window_ns) ||
+	    (before && before->latency_ns < is->latency_ns)) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "slowest[%zu] has %" PRIu64 " ns at %" PRIu64
+				 " ns, which does not fit its class or the one before it",
+				 index, is->latency_ns, is->end_ns);
+	}
+	return 0;
+}
+
+static int check_slowest(const struct claim *claim, struct error *err)
+{
+	const struct slowest *slowest = &claim->totals->slowest;
+	unsigned __int128 latencies = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < claim->totals->class_count; i++) {
+		latencies += claim->totals->classes[i].latency.count;
+	}
+	if (slowest->count > latencies) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "it has %zu slowest operations, and fewer latencies",
+				 slowest->count);
+	}
+	for (size_t i = 0; i < slowest->count && r == 0; i++) {
+		r = check_slow(claim, i, i > 0 ? &slowest->items[i - 1] : NULL, err);
+	}
+	return r;
+}
+
 static int check_intervals(const struct claim *claim, struct error *err)
 {
 	const struct totals *totals = claim->totals;
@@ -316,7 +363,7 @@ static int check_intervals(const struct claim *claim, struct error *err)
 static bool is_empty(const struct totals *totals)
 {
 	return totals->class_count == 0 && totals->interval_count == 0 && totals->operations == 0 &&
-	       totals->bytes == 0 && totals->receives == 0;
+	       totals->slowest.count == 0 && totals->bytes == 0 && totals->receives == 0;
 }
 
 int claim_check(const struct totals *totals, const struct assignment *assignment,
@@ -332,7 +379,8 @@ int claim_check(const struct totals *totals, const struct assignment *assignment
 	if (r < 0 || is_empty(totals)) {
 		return r;
 	}
-	if ((r = check_window(&claim, err)) < 0 || (r = check_classes(&claim, err)) < 0) {
+	if ((r = check_window(&claim, err)) < 0 || (r = check_classes(&claim, err)) < 0 ||
+	    (r = check_slowest(&claim, err)) < 0) {
 		return r;
 	}
 	return check_intervals(&claim, err);

@@ -101,6 +101,12 @@ static bool has_no_interface(int error)
 	return error == ENODEV || error == ENODATA;
 }
 
+/* Acknowledgements and what else comes back: retries, timers and reads are theirs. */
+static bool has_answers(const struct assignment *assignment)
+{
+	return assignment->workload.qp.qp_type == QP_TYPE_RC;
+}
+
 static int go_rtr(struct resources *resources, size_t index, const struct assignment *assignment,
 		  const struct endpoint_info *remote, const struct ibv_ah_attr *path,
 		  struct error *err)
@@ -115,10 +121,11 @@ static int go_rtr(struct resources *resources, size_t index, const struct assign
 		.max_dest_rd_atomic = (uint8_t)qp->max_rd_atomic,
 		.min_rnr_timer = (uint8_t)qp->min_rnr_timer,
 	};
+	int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 	int error = ibv_modify_qp(resources->qps[index], &attr,
-				  IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-					  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-					  IBV_QP_MIN_RNR_TIMER);
+				  has_answers(assignment)
+					  ? mask | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER
+					  : mask);
 	char gid[sizeof(remote->gid)];
 
 	if (error == 0) {
@@ -161,10 +168,12 @@ static int go_rts(struct resources *resources, size_t index, const struct assign
 		.sq_psn = resources->psns[index],
 		.max_rd_atomic = (uint8_t)qp->max_rd_atomic,
 	};
-	int error =
-		ibv_modify_qp(resources->qps[index], &attr,
-			      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				      IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+	int error = ibv_modify_qp(resources->qps[index], &attr,
+				  has_answers(assignment)
+					  ? mask | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+						    IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC
+					  : mask);
 
 	if (error == 0) {
 		return 0;

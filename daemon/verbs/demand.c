@@ -43,9 +43,9 @@ static int check_version(const struct assignment *assignment, struct error *err)
 	const struct workload *workload = &assignment->workload;
 	const struct qp_settings *qp = &workload->qp;
 
-	if (qp->qp_type != QP_TYPE_RC) {
+	if (qp->qp_type != QP_TYPE_RC && qp->qp_type != QP_TYPE_UC) {
 		return error_set(err, -EOPNOTSUPP, ERROR_INPUT,
-				 "qp.qp_type %d is not supported by this version; use RC",
+				 "qp.qp_type %d is not supported by this version; use RC or UC",
 				 qp->qp_type);
 	}
 	if (workload->workload.op_count == 0 || workload->workload.op_count > LIMIT_OPS) {
@@ -84,6 +84,11 @@ static int check_version(const struct assignment *assignment, struct error *err)
 				 (unsigned long long)qp->max_rd_atomic);
 	}
 	return 0;
+}
+
+static enum ibv_qp_type type_of(const struct assignment *assignment)
+{
+	return assignment->workload.qp.qp_type == QP_TYPE_UC ? IBV_QPT_UC : IBV_QPT_RC;
 }
 
 static void compute_rights(const struct assignment *assignment, struct demand *ret)
@@ -158,6 +163,7 @@ int demand_of(const struct assignment *assignment, struct demand *ret, struct er
 			(unsigned long long)assignment->workload.qp.num_qps,
 			(unsigned long long)ret->layout.total_bytes, LIMIT_BUFFER_BYTES);
 	}
+	ret->qp_type = type_of(assignment);
 	compute_rights(assignment, ret);
 	compute_depths(assignment, ret);
 	compute_inline(assignment, ret);

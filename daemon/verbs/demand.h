@@ -17,6 +17,7 @@
 
 struct demand {
 	struct buffer_layout layout;
+	enum ibv_qp_type qp_type;
 	unsigned qp_access; /* IBV_ACCESS_*: what the peer may do through our queue pairs */
 	unsigned mr_access; /* the least the region needs */
 	bool has_atomics; /* of either end */

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Makes RC queue pairs and finds out what was too much when a device refuses one. Setup thread.
+ * Makes queue pairs and finds out what was too much when a device refuses one. Setup thread.
  */
 
 #include <infiniband/verbs.h>
@@ -11,6 +11,7 @@
 #include "verbs/device.h"
 
 struct queue_pair_wish {
+	enum ibv_qp_type type;
 	struct ibv_cq *send_cq;
 	struct ibv_cq *recv_cq;
 	uint64_t max_send_wr;

@@ -105,6 +105,7 @@ static int create_qps(struct resources *resources, const struct demand *demand,
 {
 	const struct qp_settings *qp = &assignment->workload.qp;
 	struct queue_pair_wish wish = {
+		.type = demand->qp_type,
 		.send_cq = resources->send_cq,
 		.recv_cq = resources->recv_cq,
 		.max_send_wr = qp->max_send_wr,

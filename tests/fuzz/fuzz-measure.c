@@ -4,8 +4,8 @@
  * nouns in their answers, up to the verdict. The loop is fuzz/loop.
  *
  * The input is lines. The first may say what the traffic is, instead of a stream with a closed load
- * and a duration: "!=open", "!=drop", "!=pingpong", "!=count". "iJSON" is a message of the initiator's node, "rJSON" of the responder's,
- * "xJSON" of a third one. Besides
+ * and a duration: "!=open", "!=drop", "!=pingpong", "!=count". "iJSON" is a message of the
+ * initiator's node, "rJSON" of the responder's, "xJSON" of a third one. Besides
  *
  *   !t MS  time passes             !a  the run is aborted        !u  nothing can be sent, or again
  *   !l     the initiator is lost   !m  the responder is lost

@@ -293,6 +293,42 @@ static void what_only_an_open_load_has_is_held_against_the_assignment(void **sta
 	differs(scene, ROLE_INITIATOR, "101 service latencies of 100 operations");
 }
 
+static void the_slowest_must_be_of_the_assignment_and_its_histograms(void **state)
+{
+	struct scene *scene = *state;
+	struct slowest *slowest = &scene->totals.slowest;
+	struct slow_operation *item = slowest->items;
+
+	scene->assignment->workload.qp.num_qps = 2;
+	slowest_add(slowest, &(struct slow_operation){ 1049, 5 * MS_NS, 1, 17, 2 });
+	slowest_add(slowest, &(struct slow_operation){ 1049, 7 * MS_NS, 0, 16, 0 });
+	fits(scene, ROLE_INITIATOR);
+	item->class_index = 3;
+	differs(scene, ROLE_INITIATOR, "slowest[0] is of class 3");
+	item->class_index = 2;
+	item->qp_index = 2;
+	differs(scene, ROLE_INITIATOR, "slowest[0] is of class 2, queue pair 2");
+	item->qp_index = 1;
+	item->qp_num = 1 << 24;
+	differs(scene, ROLE_INITIATOR, "(0x1000000), which the assignment does not have");
+	item->qp_num = 17;
+	item->latency_ns = 1050;
+	differs(scene, ROLE_INITIATOR, "slowest[0] has 1050 ns at 5000000 ns");
+	item->latency_ns = 1048;
+	differs(scene, ROLE_INITIATOR, "slowest[1] has 1049 ns");
+	item->latency_ns = 999;
+	differs(scene, ROLE_INITIATOR, "slowest[0] has 999 ns");
+	item->latency_ns = 1049;
+	item->end_ns = 2000 * MS_NS;
+	differs(scene, ROLE_INITIATOR, "slowest[0] has 1049 ns at 2000000000 ns");
+	item->end_ns = 0;
+	fits(scene, ROLE_INITIATOR);
+	for (size_t i = 0; i < CLASSES; i++) {
+		scene->totals.classes[i].latency.count = i == 0;
+	}
+	differs(scene, ROLE_INITIATOR, "2 slowest operations, and fewer latencies");
+}
+
 static void latency_that_means_something_else_is_told(void **state)
 {
 	struct scene *scene = *state;
@@ -349,6 +385,9 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			what_only_an_open_load_has_is_held_against_the_assignment, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			the_slowest_must_be_of_the_assignment_and_its_histograms, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(latency_that_means_something_else_is_told, set_up,
 						tear_down),

@@ -305,6 +305,46 @@ static void an_open_load_says_what_it_reached_and_both_latencies(void **state)
 		"  run 01K3V9Q7W0E5R2T8Y4U6J1M3N5 · 2026-09-01 12:00:00Z · rdmatestctl results 01K3V9Q7W0\n");
 }
 
+static void the_slowest_operations_and_the_variation_are_told(void **state)
+{
+	struct run *run = new_run("mixed");
+	struct measurement *measurement = add_measurement(run, PATTERN_STREAM);
+	struct totals *totals = &measurement->initiator.totals;
+
+	(void)state;
+	set_totals(&measurement->initiator, 3000000000, mix, 4);
+	for (uint64_t i = 0; i < 4; i++) {
+		slowest_add(&totals->slowest,
+			    &(struct slow_operation){ 4320000 - i * 10000, (i + 1) * 700000000, i,
+						      0x12 + i, 3 - i });
+	}
+	totals->interval_count = 3;
+	totals->intervals = memory_new_array(3, sizeof(*totals->intervals));
+	for (uint64_t i = 0; i < 3; i++) {
+		totals->intervals[i] = (struct sample){ .start_ns = i * 1000000000,
+							.end_ns = (i + 1) * 1000000000,
+							.operations = 40000 + i * 1000 };
+	}
+	finish(run);
+	assert_rendered(
+		run, false,
+		"PASS  mixed   node1/rxe0 -> node2/rxe1   3.0 s\n"
+		"  stream, 64 in flight over 4 queue pairs, RC exchange, MTU 4096, RoCE 10.99.0.1 -> 10.99.0.2\n"
+		"  operation  size        count        rate  bandwidth      p50      p99    p99.9      max\n"
+		"  write      4-64 KiB   84 201  28.1 kop/s  6.52 Gb/s  61.1 us  89.9 us  89.9 us  4.29 ms\n"
+		"             4 KiB      50 000  16.7 kop/s   546 Mb/s  61.1 us  61.1 us  61.1 us  4.26 ms\n"
+		"             64 KiB     34 201  11.4 kop/s  5.98 Gb/s    90 us    90 us    90 us  4.29 ms\n"
+		"  read       16 KiB     24 050  8.02 kop/s  1.05 Gb/s   120 us   120 us   120 us  4.32 ms\n"
+		"  send       256 B      12 033  4.01 kop/s  8.21 Mb/s  40.1 us  40.1 us  40.1 us  4.24 ms\n"
+		"  all                  120 284  40.1 kop/s  7.58 Gb/s  61.1 us   120 us   120 us  4.32 ms\n"
+		"  slowest: 4.32 ms at +700 ms, a send of 256 B, on queue pair 0x12; 4.31 ms at +1.4 s, a read of 16\n"
+		"  KiB, on queue pair 0x13; 4.3 ms at +2.1 s, a write of 64 KiB, on queue pair 0x14; the rate varied\n"
+		"  by 2.4 % (standard deviation of intervals)\n"
+		"  latency: post to completion\n"
+		"  clock tsc · first post after 34 ms · worker had 71 % of a CPU, preempted 3 times\n"
+		"  run 01K3V9Q7W0E5R2T8Y4U6J1M3N5 · 2026-09-01 12:00:00Z · rdmatestctl results 01K3V9Q7W0\n");
+}
+
 static void of_several_pairs_the_bad_ones_come_first(void **state)
 {
 	struct run *run = new_run("smoke");
@@ -474,6 +514,7 @@ int main(void)
 		cmocka_unit_test(a_failure_shows_the_first_error_the_finding_and_the_cure),
 		cmocka_unit_test(an_expectation_that_was_missed_says_by_how_much),
 		cmocka_unit_test(an_open_load_says_what_it_reached_and_both_latencies),
+		cmocka_unit_test(the_slowest_operations_and_the_variation_are_told),
 		cmocka_unit_test(of_several_pairs_the_bad_ones_come_first),
 		cmocka_unit_test(of_many_pairs_those_that_passed_take_a_line_each),
 		cmocka_unit_test(all_numbers_of_many_pairs_are_there_when_asked_for),

@@ -233,6 +233,37 @@ static void an_assignment_that_is_not_accepted_has_its_own_sentence(void **state
 	free(m);
 }
 
+static void messages_that_did_not_arrive_are_told_unless_so_many_may_be_lost(void **state)
+{
+	struct measurement *m = new_measurement();
+	struct expectation_result *result = &m->expectations[0];
+
+	(void)state;
+	m->assignment.workload.qp.qp_type = QP_TYPE_UC;
+	m->assignment.workload.workload.pattern = PATTERN_STREAM;
+	m->initiator.has_totals = m->responder.has_totals = true;
+	m->initiator.totals.end = END_DURATION;
+	m->initiator.totals.traffic_operations = 1000;
+	m->responder.totals.receives = 1000;
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.count, 0);
+
+	m->responder.totals.receives = 988;
+	m->expectation_count = 1;
+	assert_null(expectation_parse("lost_ops.ratio <= 2%", &result->expectation));
+	result->outcome = OUTCOME_MET;
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.count, 0);
+
+	m->expectation_count = 0;
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.count, 1);
+	assert_int_equal(m->findings.items[0].code, FINDING_MESSAGES_LOST);
+	assert_int_equal(m->findings.items[0].confidence, CONFIDENCE_CERTAIN);
+	assert_non_null(strstr(m->findings.items[0].text, "12 of 1000 messages (1.2 %)"));
+	free(m);
+}
+
 static void a_lost_path_is_certain_when_the_responder_was_heard_to_the_end(void **state)
 {
 	struct measurement *m = new_measurement();
@@ -413,6 +444,7 @@ int main(void)
 		cmocka_unit_test(who_cannot_be_reached_is_told_with_the_address_that_was_tried),
 		cmocka_unit_test(a_key_that_differs_is_certain_only_when_the_handshake_says_so),
 		cmocka_unit_test(an_assignment_that_is_not_accepted_has_its_own_sentence),
+		cmocka_unit_test(messages_that_did_not_arrive_are_told_unless_so_many_may_be_lost),
 		cmocka_unit_test(a_lost_path_is_certain_when_the_responder_was_heard_to_the_end),
 		cmocka_unit_test(a_missed_expectation_is_named_with_its_value),
 		cmocka_unit_test(too_few_samples_are_told_unless_an_error_is_the_reason),

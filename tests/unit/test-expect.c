@@ -182,6 +182,26 @@ static void an_open_load_is_judged_by_what_came_late_or_not_at_all(void **state)
 	free_measurement(m);
 }
 
+static void over_uc_what_arrived_is_judged(void **state)
+{
+	struct measurement *m = new_measurement();
+
+	(void)state;
+	m->assignment.workload.qp.qp_type = QP_TYPE_UC;
+	m->assignment.workload.workload.pattern = PATTERN_STREAM;
+	m->initiator.totals.traffic_operations = 4000;
+	m->responder.totals.receives = 3000;
+	expect_inconclusive(m, "lost_ops == 0", "what the responder received is not known");
+	m->responder.has_totals = true;
+	expect_outcome(m, "lost_ops == 0", OUTCOME_MISSED, 1000);
+	expect_outcome(m, "lost_ops.ratio <= 25%", OUTCOME_MET, 0.25);
+	expect_outcome(m, "lost_ops.ratio < 25%", OUTCOME_MISSED, 0.25);
+	/* A quarter of what was sent has no part in a rate. */
+	expect_outcome(m, "ops_rate.mean >= 1125/s", OUTCOME_MET, 1125);
+	expect_outcome(m, "ops_rate.max >= 1500/s", OUTCOME_MET, 1500);
+	free_measurement(m);
+}
+
 static void errors_of_both_ends_are_counted(void **state)
 {
 	struct measurement *m = new_measurement();
@@ -262,6 +282,7 @@ int main(void)
 		cmocka_unit_test(means_of_rates_are_over_the_measured_window),
 		cmocka_unit_test(minimum_and_maximum_are_of_whole_intervals),
 		cmocka_unit_test(an_open_load_is_judged_by_what_came_late_or_not_at_all),
+		cmocka_unit_test(over_uc_what_arrived_is_judged),
 		cmocka_unit_test(errors_of_both_ends_are_counted),
 		cmocka_unit_test(a_share_of_the_link_rate_is_of_the_lower_link_less_headers),
 		cmocka_unit_test(without_traffic_nothing_is_met),

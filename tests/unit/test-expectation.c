@@ -51,6 +51,9 @@ static void every_metric_has_its_unit(void **state)
 	assert_int_equal(accept("bandwidth.max < 2Gbps").statistic, STATISTIC_MAX);
 	assert_int_equal(accept("write.service_latency.p99 <= 2us").metric, METRIC_SERVICE_LATENCY);
 	assert_true(accept("service_latency.p99 <= 2us").limit == 2000);
+	assert_true(accept("lost_ops.ratio <= 0.1%").limit == 0.001);
+	assert_int_equal(accept("lost_ops.ratio <= 0.1%").statistic, STATISTIC_RATIO);
+	assert_true(accept("lost_ops == 0").limit == 0);
 	assert_true(accept("late_ops.ratio <= 0.1%").limit == 0.001);
 	assert_int_equal(accept("late_ops.ratio <= 0.1%").statistic, STATISTIC_RATIO);
 	assert_true(accept("dropped_ops == 0").limit == 0);
@@ -114,6 +117,9 @@ static void wrong_expressions_are_refused_with_what_to_write(void **state)
 		{ "atomic_fetch_and_sub.latency.p99 <= 5ms", "unknown metric" },
 		{ "loss.ratio <= 1%", "not in this version" },
 		{ "write.response_latency.p99 <= 1ms", "called latency here" },
+		{ "lost_ops.mean <= 1%", "lost_ops.ratio" },
+		{ "lost_ops <= 1%", "needs a whole number" },
+		{ "send.lost_ops == 0", "leave it out" },
 		{ "late_ops <= 1%", "late_ops.ratio" },
 		{ "late_ops.mean <= 1%", "late_ops.ratio" },
 		{ "late_ops.ratio <= 5ms", "needs a share" },

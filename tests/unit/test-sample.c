@@ -44,6 +44,8 @@ static void fill(struct totals *totals)
 			histogram_add(class->service, 77);
 		}
 	}
+	slowest_add(&totals->slowest, &(struct slow_operation){ 150 * 150 * 100, 7, 0, 17, 1 });
+	slowest_add(&totals->slowest, &(struct slow_operation){ 149 * 149 * 100, 5, 1, 18, 0 });
 	totals->interval_count = 3;
 	totals->intervals = memory_new_array(3, sizeof(*totals->intervals));
 	for (uint64_t i = 0; i < 3; i++) {
@@ -75,6 +77,9 @@ static void totals_come_back_from_json(void **state)
 	}
 	again = sample_totals_write(&read);
 	assert_true(json_equal(json, again));
+	assert_int_equal(read.slowest.count, 2);
+	assert_memory_equal(&read.slowest.items, &totals.slowest.items,
+			    sizeof(totals.slowest.items));
 	assert_int_equal(read.class_count, 2);
 	assert_memory_equal(&read.classes[1].latency, &totals.classes[1].latency,
 			    sizeof(struct histogram));
@@ -230,6 +235,27 @@ static void progress_comes_back_from_json(void **state)
 	json_decref(json);
 }
 
+static void the_variation_is_that_of_whole_intervals(void **state)
+{
+	struct totals totals;
+	double variation = 0;
+
+	(void)state;
+	fill(&totals);
+	assert_true(sample_variation(&totals, &variation));
+	assert_true(variation == 0);
+	totals.intervals[0].operations = 90;
+	totals.intervals[2].operations = 110;
+	assert_true(sample_variation(&totals, &variation));
+	assert_true(variation > 0.0999 && variation < 0.1001);
+	/* One that was cut short says nothing of the rate. */
+	totals.intervals[2].end_ns = totals.intervals[2].start_ns + 10;
+	assert_false(sample_variation(&totals, &variation));
+	totals.interval_count = 2;
+	assert_false(sample_variation(&totals, &variation));
+	sample_totals_done(&totals);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -239,6 +265,7 @@ int main(void)
 		cmocka_unit_test(something_else_than_totals_is_refused),
 		cmocka_unit_test(a_broken_class_is_named),
 		cmocka_unit_test(progress_comes_back_from_json),
+		cmocka_unit_test(the_variation_is_that_of_whole_intervals),
 	};
 
 	return cmocka_run_group_tests_name("sample", tests, NULL, NULL);

@@ -210,6 +210,41 @@ static void bandwidth_is_the_ports(void **state)
 	rig_done(&rig);
 }
 
+/* One packet is lost, when the run is half over: who waited for it is named. */
+static void the_slowest_are_told_with_their_time_and_queue_pair(void **state)
+{
+	struct rig rig;
+	const struct slowest *slowest = &rig.totals[0].slowest;
+	unsigned steps = 0;
+
+	(void)state;
+	rig_init(&rig, PATTERN_STREAM, OPERATION_WRITE, 64);
+	rig.assignment->workload.qp.num_qps = 4;
+	rig.assignment->workload.run.duration_ns = 20000000;
+	rig.assignment->workload.run.interval_ns = 1000000;
+	rig_open(&rig);
+	rig_start(&rig, 1);
+	rig_start(&rig, 0);
+	while (fake_clock_now_ns() < RIG_START_NS + 10000000) {
+		assert_true(rig_step(&rig) && ++steps < RIG_STEPS_MOST);
+	}
+	fabric_next_packets(rig.fabric, "left", "right", FABRIC_DROP, 1);
+	rig_finish(&rig);
+	rig_check_sums(&rig.totals[0]);
+	assert_int_equal(slowest->count, SLOWEST_MAX);
+	/* What stood behind it on its queue pair, and nothing of the others. */
+	assert_true(slowest->items[SLOWEST_MAX - 1].latency_ns >
+		    histogram_percentile_ns(&rig.totals[0].classes[0].latency, 500000));
+	assert_in_range(slowest->items[0].end_ns, 10000000, 10100000);
+	for (size_t i = 1; i < SLOWEST_MAX; i++) {
+		assert_int_equal(slowest->items[i].qp_num, slowest->items[0].qp_num);
+		assert_int_equal(slowest->items[i].qp_index, slowest->items[0].qp_index);
+	}
+	assert_int_equal(rig.infos[0]->qps[slowest->items[0].qp_index].qp_num,
+			 slowest->items[0].qp_num);
+	rig_done(&rig);
+}
+
 static void the_warm_up_is_subtracted(void **state)
 {
 	struct rig rig;
@@ -531,6 +566,7 @@ int main(void)
 		cmocka_unit_test(queue_pairs_share_a_deck_when_there_are_many),
 		cmocka_unit_test(the_window_is_first_post_to_last_completion),
 		cmocka_unit_test(bandwidth_is_the_ports),
+		cmocka_unit_test(the_slowest_are_told_with_their_time_and_queue_pair),
 		cmocka_unit_test(the_warm_up_is_subtracted),
 		cmocka_unit_test(iterations_after_a_warm_up_begin_from_rest),
 		cmocka_unit_test(every_request_of_a_timed_run_is_seen_to_complete),

@@ -114,7 +114,7 @@ static void what_can_be_measured_is_fine(void **state)
 static void what_is_not_in_this_version_is_named_with_what_is(void **state)
 {
 	expect_problem("qp: {qp_type: UD}\n" WRITE, "qp.qp_type",
-		       "\"UD\" is not in this version; RC is");
+		       "\"UD\" is not in this version; RC and UC are");
 	expect_problem("qp: {cm: rdma_cm}\n" WRITE, "qp.cm", "exchange is");
 	expect_problem(
 		"cq: {mode: event}\nworkload: {pattern: pingpong, ops: [{op: send, size: 1B}, {op: write, size: 1B}]}\n",

@@ -185,12 +185,10 @@ static inline bool rig_step(struct rig *rig)
 }
 
 /* Until the initiator is over; then what still flies arrives, and the responder is stopped. */
-static inline void rig_run(struct rig *rig)
+static inline void rig_finish(struct rig *rig)
 {
 	unsigned steps = 0;
 
-	rig_start(rig, 1);
-	rig_start(rig, 0);
 	while (!rig->is_over[0] && rig_step(rig)) {
 		assert_true(++steps < RIG_STEPS_MOST);
 	}
@@ -215,6 +213,13 @@ static inline void rig_run(struct rig *rig)
 	}
 }
 
+static inline void rig_run(struct rig *rig)
+{
+	rig_start(rig, 1);
+	rig_start(rig, 0);
+	rig_finish(rig);
+}
+
 /* Frees all and proves that nothing is left. */
 static inline void rig_done(struct rig *rig)
 {
@@ -233,6 +238,34 @@ static inline void rig_done(struct rig *rig)
 	free(rig->assignment);
 	free(rig->other);
 	fake_clock_stop();
+}
+
+/* The slowest operations are those that made the maxima, once each, inside of the window. */
+static inline void rig_check_slowest(const struct totals *totals)
+{
+	const struct slowest *slowest = &totals->slowest;
+	uint64_t latencies = 0;
+	uint64_t max_ns = 0;
+
+	for (size_t i = 0; i < totals->class_count; i++) {
+		const struct histogram *latency = &totals->classes[i].latency;
+
+		latencies += latency->count;
+		max_ns = latency->max_ns > max_ns ? latency->max_ns : max_ns;
+	}
+	assert_true(slowest->count <= latencies && slowest->count <= SLOWEST_MAX);
+	if (max_ns > 0) {
+		assert_int_equal(slowest->items[0].latency_ns, max_ns);
+	}
+	for (size_t i = 0; i < slowest->count; i++) {
+		const struct slow_operation *item = &slowest->items[i];
+		const struct histogram *latency = &totals->classes[item->class_index].latency;
+
+		assert_true(item->class_index < totals->class_count);
+		assert_in_range(item->latency_ns, latency->min_ns, latency->max_ns);
+		assert_true(item->end_ns <= totals->window_ns && item->qp_num > 0);
+		assert_true(i == 0 || item->latency_ns <= slowest->items[i - 1].latency_ns);
+	}
 }
 
 /* What must hold of every end's totals. */
@@ -265,6 +298,7 @@ static inline void rig_check_sums(const struct totals *totals)
 		assert_int_equal(totals->operations, operations);
 		assert_int_equal(totals->bytes, bytes);
 	}
+	rig_check_slowest(totals);
 	assert_int_equal(totals->operations, interval_operations);
 	assert_int_equal(totals->bytes, interval_bytes);
 	if (totals->interval_count > 0) {

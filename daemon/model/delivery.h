@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/*
+ * What arrived of what was sent, where the transport itself does not see to it (UC): a completion
+ * there says that a message left, and only the other end knows more. Pure.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/run.h"
+
+/* Of all traffic: warm-up and what was drained counted. */
+struct delivery {
+	uint64_t sent; /* messages that completed at the initiator */
+	uint64_t received; /* that completed a receive of the responder */
+	uint64_t lost; /* the difference; 0 if more was received than completed */
+};
+
+/*
+ * False where nothing can be said: a transport that delivers or fails (RC), a ping-pong (its answer
+ * says it), an end that sent no totals, or traffic that did not come to its own end.
+ */
+bool delivery_of(const struct measurement *measurement, struct delivery *ret);
+/* Of what was sent, 1 where delivery_of says nothing: what rates of the initiator are multiplied
+ * with to be those of the responder. */
+double delivery_share(const struct measurement *measurement);
