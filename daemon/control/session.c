@@ -133,8 +133,9 @@ static void say_bye(struct session *session, const char *reason)
 /* Who hangs, is full, stops or limits us is as good as not there, however far we came. */
 static bool is_not_there(const struct session *session, const struct error *why)
 {
-	return session->is_turned_away || (session->state < SESSION_OPEN &&
-					   (why->number == ETIMEDOUT || why->number == ECONNRESET));
+	return session->is_turned_away ||
+	       (session->state < SESSION_OPEN &&
+		(why->number == ETIMEDOUT || why->number == ECONNRESET || why->number == ESTALE));
 }
 
 static const char *call_of(const struct session *session, const struct error *why)

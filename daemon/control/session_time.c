@@ -25,10 +25,27 @@ uint64_t session_time_next_mono_ns(const struct session *session)
 		       : session->deadline_mono_ns;
 }
 
+/* A deadline is looked at when it is due: what is late by this much was stopped, and blames nobody.
+ */
+static bool is_late(const struct session *session)
+{
+	return clock_mono_ns() - session->deadline_mono_ns >= STILL_NS;
+}
+
 static void deadline_passed(struct session *session)
 {
 	struct error err = ERROR_INIT;
 
+	if (is_late(session)) {
+		error_set(
+			&err, -ESTALE, ERROR_PEER,
+			"this daemon stood still for %llu s or more (it was stopped, or its host gave it no CPU), "
+			"and the connection was not made meanwhile",
+			STILL_NS / SESSION_SECOND_NS);
+		error_number(&err, ESTALE);
+		session_end(session, &err, NULL);
+		return;
+	}
 	if (session->state == SESSION_RESOLVING) {
 		error_set(&err, -ETIMEDOUT, ERROR_PEER,
 			  "the name was not resolved within %llu s; check this host's DNS",

@@ -404,6 +404,15 @@ void flow_stop(struct flow *flow)
 	flow_end(flow, END_STOPPED, now_ticks);
 }
 
+void flow_address(const struct flow *flow, size_t qp_index, struct ibv_send_wr *wr)
+{
+	if (flow->resources->ah) {
+		wr->wr.ud.ah = flow->resources->ah;
+		wr->wr.ud.remote_qpn = (uint32_t)flow->remote->qps[qp_index].qp_num;
+		wr->wr.ud.remote_qkey = flow->resources->qkey;
+	}
+}
+
 void flow_request(const struct flow *flow, size_t qp_index, size_t class_index,
 		  struct ibv_send_wr *wr, struct ibv_sge *sge)
 {
@@ -447,6 +456,7 @@ void flow_request(const struct flow *flow, size_t qp_index, size_t class_index,
 		wr->wr.rdma.remote_addr = flow->remote->buffer_address + remote_bytes;
 		wr->wr.rdma.rkey = (uint32_t)flow->remote->rkey;
 	}
+	flow_address(flow, qp_index, wr);
 	/* The queue pair's index: told apart in a capture. */
 	wr->imm_data = htobe32((uint32_t)qp_index);
 }

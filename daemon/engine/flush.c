@@ -20,10 +20,11 @@ static void mark_seen(struct flow *flow, size_t qp_index)
 static void post_mark(struct flow *flow, size_t qp_index)
 {
 	struct ibv_send_wr wr = { .wr_id = FLOW_WR_FLUSH | qp_index,
-				  .opcode = IBV_WR_RDMA_WRITE,
+				  .opcode = flow->resources->ah ? IBV_WR_SEND : IBV_WR_RDMA_WRITE,
 				  .send_flags = IBV_SEND_SIGNALED };
 	struct ibv_send_wr *bad;
 
+	flow_address(flow, qp_index, &wr);
 	if (ibv_post_send(flow->resources->qps[qp_index], &wr, &bad) == 0) {
 		flow->flush_state[qp_index] = MARK_POSTED;
 	}

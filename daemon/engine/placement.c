@@ -34,7 +34,7 @@ static int choose_given(uint64_t affinity, struct placement *ret, struct error *
 	cpu_list_write(cpus, count, &list);
 	return error_set(
 		err, -EINVAL, ERROR_INPUT,
-		"cpu.affinity %llu is not among the CPUs that this process may use (%s); choose one of them, or auto",
+		"cpu.affinity %llu is not among the CPUs on which this daemon may measure (%s: those of its process without daemon.control_cpus); choose one of them, or auto",
 		(unsigned long long)affinity, count > 0 ? list.data : "none known");
 }
 

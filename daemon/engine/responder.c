@@ -75,7 +75,7 @@ static void take_receive(struct flow *flow, struct ibv_wc *wc, uint64_t now_tick
 		return;
 	}
 	flow->receives++;
-	responder->bytes += wc->byte_len;
+	responder->bytes += wc->byte_len - flow->resources->layout.header_bytes;
 	if (++responder->owed[qp_index] < responder->batch || flow->state > FLOW_CLOSING) {
 		return;
 	}

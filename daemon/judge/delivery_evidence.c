@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "judge/host_evidence.h"
 #include "model/delivery.h"
 
 /* Not when somebody wrote how much may be lost, and it was less. */
@@ -27,12 +28,11 @@ static bool may_be_lost(const struct measurement *measurement)
 void delivery_evidence_find(struct measurement *measurement)
 {
 	struct delivery delivery;
-	bool is_starved =
-		finding_has(&measurement->findings, FINDING_HOST_STARVED, CONFIDENCE_LIKELY);
+	bool is_starved = host_evidence_is_starved(measurement, &measurement->responder);
 	char evidence[LIMIT_TEXT];
 
 	if (!delivery_of(measurement, &delivery) || delivery.lost == 0 ||
-	    may_be_lost(measurement)) {
+	    (delivery.received > 0 && may_be_lost(measurement))) {
 		return;
 	}
 	snprintf(evidence, sizeof(evidence),
@@ -40,12 +40,13 @@ void delivery_evidence_find(struct measurement *measurement)
 		 delivery.sent, measurement->initiator.endpoint.node, delivery.received,
 		 measurement->responder.endpoint.node);
 	finding_add(&measurement->findings, FINDING_MESSAGES_LOST,
-		    is_starved ? CONFIDENCE_POSSIBLE : CONFIDENCE_CERTAIN, evidence,
-		    "%" PRIu64 " of %" PRIu64 " messages (%.3g %%) did not arrive", delivery.lost,
-		    delivery.sent, 100 * (double)delivery.lost / (double)delivery.sent);
-	if (is_starved) {
+		    is_starved && delivery.received > 0 ? CONFIDENCE_POSSIBLE : CONFIDENCE_CERTAIN,
+		    evidence, "%" PRIu64 " of %" PRIu64 " messages (%.3g %%) did not arrive",
+		    delivery.lost, delivery.sent,
+		    100 * (double)delivery.lost / (double)delivery.sent);
+	if (is_starved && delivery.received > 0) {
 		finding_doubt(
 			&measurement->findings, FINDING_MESSAGES_LOST,
-			"a host was short of CPU, and may have had no receive posted in time");
+			"the receiver's host was short of CPU, and may have had no receive posted in time");
 	}
 }

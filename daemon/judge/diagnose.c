@@ -499,10 +499,11 @@ static const struct expectation_result *first_with(const struct measurement *mea
 	return first;
 }
 
-/* Errors are errors on any host. */
+/* Errors are errors on any host; what was lost has its own finding. */
 static bool is_about_speed(const struct expectation_result *result)
 {
-	return result->expectation.metric != METRIC_ERRORS;
+	return result->expectation.metric != METRIC_ERRORS &&
+	       result->expectation.metric != METRIC_LOST_OPS;
 }
 
 /* The first of them that is about a rate, and what it came to. */

@@ -20,6 +20,8 @@ static const struct {
 	{ "session", ESTALE, FINDING_HOST_STARVED, CONFIDENCE_CERTAIN,
 	  "gave this node up, which did not answer" },
 	{ "session", 0, FINDING_PEER_DAEMON_LOST, CONFIDENCE_CERTAIN, "went away during the run" },
+	{ "connect", ESTALE, FINDING_HOST_STARVED, CONFIDENCE_CERTAIN,
+	  "was not reached by this node, which stood still" },
 	{ "connect", 0, FINDING_PEER_UNREACHABLE, CONFIDENCE_CERTAIN, "cannot be reached" },
 	{ "tls", EKEYREJECTED, FINDING_PEER_KEY_REFUSED, CONFIDENCE_CERTAIN,
 	  "does not hold the same fleet key" },

@@ -158,8 +158,8 @@ static void take_mean_rate(struct expectation_result *result, const struct total
 		   operations);
 }
 
-static void take_interval_rate(struct expectation_result *result, const struct totals *totals,
-			       double share)
+/* Where the transport does not say what arrived, of the end that received it. */
+static void take_interval_rate(struct expectation_result *result, const struct totals *totals)
 {
 	const struct expectation *expectation = &result->expectation;
 	size_t count = sample_whole_intervals(totals);
@@ -184,7 +184,7 @@ static void take_interval_rate(struct expectation_result *result, const struct t
 		give_reason(result, "no interval was measured");
 		return;
 	}
-	set_actual(result, share * found, used);
+	set_actual(result, found, used);
 }
 
 /* Of an open load. */
@@ -220,6 +220,8 @@ static void take_lost(struct expectation_result *result, const struct measuremen
 static void take_actual(struct expectation_result *result, const struct measurement *measurement)
 {
 	const struct totals *totals = &measurement->initiator.totals;
+	struct delivery delivery;
+	bool is_lossy = delivery_of(measurement, &delivery);
 
 	if (!measurement->initiator.has_totals) {
 		give_reason(result, "the initiator sent no totals");
@@ -244,7 +246,7 @@ static void take_actual(struct expectation_result *result, const struct measurem
 	} else if (result->expectation.statistic == STATISTIC_MEAN) {
 		take_mean_rate(result, totals, delivery_share(measurement));
 	} else {
-		take_interval_rate(result, totals, delivery_share(measurement));
+		take_interval_rate(result, is_lossy ? &measurement->responder.totals : totals);
 	}
 }
 

@@ -103,6 +103,11 @@ static int starvation_of(const struct measurement *m, const struct participant *
 		       : -1;
 }
 
+bool host_evidence_is_starved(const struct measurement *measurement, const struct participant *end)
+{
+	return starvation_of(measurement, end) >= CONFIDENCE_LIKELY;
+}
+
 static bool lacks_more(const struct measurement *m, const struct participant *a,
 		       const struct participant *b)
 {

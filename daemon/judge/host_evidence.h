@@ -16,6 +16,9 @@
  */
 void host_evidence_find(struct measurement *measurement);
 
+/* Whether the host of that end was short of CPU, with at least `likely`. */
+bool host_evidence_is_starved(const struct measurement *measurement, const struct participant *end);
+
 /*
  * Whether the first error is one that a starved host makes by itself: a stall, where either end was
  * starved; a receiver that was not ready, where that one was. With at least `likely`.

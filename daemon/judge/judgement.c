@@ -9,6 +9,7 @@
 #include "judge/expect.h"
 #include "judge/host_evidence.h"
 #include "judge/port_evidence.h"
+#include "model/delivery.h"
 
 /* By the call that jobs name; what is not here goes by class and stage. */
 static const struct {
@@ -87,7 +88,26 @@ enum verdict judgement_of_failure(const struct failure *failure)
 	}
 }
 
-static enum verdict judge_expectation(const struct expectation_result *result, bool host_is_starved)
+/* Which hosts were short of CPU. */
+struct shortage {
+	bool is_any;
+	bool is_receiver;
+};
+
+static bool is_excused(const struct expectation_result *result, const struct shortage *shortage)
+{
+	switch (result->expectation.metric) {
+	case METRIC_ERRORS:
+		return false; /* on any host */
+	case METRIC_LOST_OPS:
+		return shortage->is_receiver; /* a slow sender loses nothing */
+	default:
+		return shortage->is_any;
+	}
+}
+
+static enum verdict judge_expectation(const struct expectation_result *result,
+				      const struct shortage *shortage)
 {
 	switch (result->outcome) {
 	case OUTCOME_MET:
@@ -97,8 +117,8 @@ static enum verdict judge_expectation(const struct expectation_result *result, b
 	default:
 		break;
 	}
-	/* A slow tester makes slow numbers; errors are errors all the same. */
-	if (host_is_starved && result->expectation.metric != METRIC_ERRORS) {
+	/* A slow tester makes slow numbers. */
+	if (is_excused(result, shortage)) {
 		return VERDICT_INCONCLUSIVE;
 	}
 	return result->expectation.severity == SEVERITY_WARN ? VERDICT_DEGRADED : VERDICT_FAIL;
@@ -139,11 +159,29 @@ static bool is_hosts(const struct measurement *measurement)
 	       host_evidence_explains_error(measurement);
 }
 
+/* A path that lets nothing through is no path, whatever its transport says of it. */
+static enum verdict judge_delivery(const struct measurement *measurement)
+{
+	const struct findings *findings = &measurement->findings;
+	struct delivery delivery;
+
+	if (delivery_of(measurement, &delivery) && delivery.sent > 0 && delivery.received == 0) {
+		return VERDICT_FAIL;
+	}
+	return finding_has(findings, FINDING_MESSAGES_LOST, CONFIDENCE_LIKELY) ? VERDICT_DEGRADED
+	       : finding_has(findings, FINDING_MESSAGES_LOST, CONFIDENCE_POSSIBLE)
+		       ? VERDICT_INCONCLUSIVE
+		       : VERDICT_PASS;
+}
+
 void judgement_measurement(struct measurement *measurement)
 {
 	enum verdict verdict;
-	bool host_is_starved =
-		finding_has(&measurement->findings, FINDING_HOST_STARVED, CONFIDENCE_LIKELY);
+	struct shortage shortage = {
+		.is_any = finding_has(&measurement->findings, FINDING_HOST_STARVED,
+				      CONFIDENCE_LIKELY),
+		.is_receiver = host_evidence_is_starved(measurement, &measurement->responder),
+	};
 
 	if (error_is_set(&measurement->first_error.error)) {
 		measurement->verdict = judgement_of_failure(&measurement->first_error);
@@ -155,16 +193,12 @@ void judgement_measurement(struct measurement *measurement)
 	verdict = judge_totals(measurement);
 	for (size_t i = 0; i < measurement->expectation_count; i++) {
 		verdict = verdict_worse(verdict, judge_expectation(&measurement->expectations[i],
-								   host_is_starved));
+								   &shortage));
 	}
-	if (port_evidence_is_degraded(measurement) ||
-	    finding_has(&measurement->findings, FINDING_MESSAGES_LOST, CONFIDENCE_LIKELY)) {
+	if (port_evidence_is_degraded(measurement)) {
 		verdict = verdict_worse(verdict, VERDICT_DEGRADED);
-	} else if (finding_has(&measurement->findings, FINDING_MESSAGES_LOST,
-			       CONFIDENCE_POSSIBLE)) {
-		verdict = verdict_worse(verdict, VERDICT_INCONCLUSIVE);
 	}
-	measurement->verdict = verdict;
+	measurement->verdict = verdict_worse(verdict, judge_delivery(measurement));
 }
 
 void judgement_run(struct run *run)

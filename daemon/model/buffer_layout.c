@@ -14,7 +14,9 @@ void buffer_layout_of(const struct workload *workload, struct buffer_layout *ret
 	uint64_t largest_bytes = operation_largest_bytes(settings->ops, settings->op_count);
 	bool has_atomics = operation_any(settings->ops, settings->op_count, OPERATION_IS_ATOMIC);
 
-	ret->half_bytes = round_up(largest_bytes > 0 ? largest_bytes : 1, BUFFER_LAYOUT_LINE_BYTES);
+	ret->header_bytes = workload->qp.qp_type == QP_TYPE_UD ? BUFFER_LAYOUT_GRH_BYTES : 0;
+	ret->half_bytes = round_up(ret->header_bytes + (largest_bytes > 0 ? largest_bytes : 1),
+				   BUFFER_LAYOUT_LINE_BYTES);
 	ret->atomic_offset_bytes = 2 * ret->half_bytes;
 	ret->stride_bytes = ret->atomic_offset_bytes + (has_atomics ? BUFFER_LAYOUT_LINE_BYTES : 0);
 	ret->total_bytes = round_up(ret->stride_bytes * workload->qp.num_qps, PAGE_BYTES);

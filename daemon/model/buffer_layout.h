@@ -8,6 +8,8 @@
  * atomics bring back; behind both, where the workload has atomics, lies what the peer's atomics
  * work on, so that they change no byte that somebody waits for.
  *
+ * UD puts a header of 40 bytes before what it received: the halves have room for it.
+ *
  * Buffers are "hot": every operation of a queue pair uses offset 0 of its half, as perftest does
  * above 2 KiB. Pure.
  */
@@ -15,9 +17,11 @@
 #include "model/workload.h"
 
 #define BUFFER_LAYOUT_LINE_BYTES 64 /* parts begin at multiples of it */
+#define BUFFER_LAYOUT_GRH_BYTES 40
 
 struct buffer_layout {
-	uint64_t half_bytes; /* largest size, rounded up to a line */
+	uint64_t header_bytes; /* before the payload of what was received */
+	uint64_t half_bytes; /* header and largest size, rounded up to a line */
 	uint64_t atomic_offset_bytes; /* in a queue pair's part */
 	uint64_t stride_bytes;
 	uint64_t total_bytes; /* rounded up to 4096 */

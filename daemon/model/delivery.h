@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What arrived of what was sent, where the transport itself does not see to it (UC): a completion
- * there says that a message left, and only the other end knows more. Pure.
+ * What arrived of what was sent, where the transport itself does not see to it (UC, UD): a
+ * completion there says that a message left, and only the other end knows more. Pure.
  */
 
 #include <stdbool.h>

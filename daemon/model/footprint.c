@@ -30,8 +30,9 @@ void footprint_of(const struct workload *workload, struct footprint *ret)
 				       : 100;
 		return;
 	}
+	ret->is_unanswered = workload_is_lossy(workload) && settings->pattern == PATTERN_STREAM;
 	/* There and, answered with the same, back. */
-	ret->percent = ret->outstanding > 1
+	ret->percent = ret->outstanding > 1 || ret->is_unanswered
 			       ? 100
 			       : 100 * wire_ns / (2 * wire_ns + FOOTPRINT_ROUND_TRIP_NS);
 }
@@ -62,6 +63,13 @@ void footprint_say(const struct footprint *footprint, char *ret, size_t size)
 			"an open load of %s in operations of %s takes %.0f %% of a port of 100 Gbit/s",
 			units_format_rate(footprint->payload_bps, rate),
 			units_write_size(footprint->operation_bytes, bytes), footprint->percent);
+		return;
+	}
+	if (footprint->is_unanswered) {
+		snprintf(
+			ret, size,
+			"a closed load on a transport without acknowledgements sends the next message as soon as the last "
+			"one has left, and fills the port (100 %% of its rate)");
 		return;
 	}
 	if (footprint->outstanding > 1) {

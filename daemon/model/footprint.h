@@ -6,9 +6,10 @@
  *
  * An open load has its rate, in payload and in operations, of which a port can no more either, as
  * long as what can be in flight at once is little: it comes in one piece after a pause. A
- * closed one has no limit: with several operations under way the next one
- * is always waiting: the port is filled, whatever it is. With one under way the port lies idle for
- * the rest of the round trip, and nobody waits behind more than that one operation.
+ * closed one has no limit: with several operations under way, or on a transport that answers
+ * nothing, the next one is always waiting: the port is filled, whatever it is. With one under way
+ * the port lies idle for the rest of the round trip, and nobody waits behind more than that one
+ * operation.
  *
  * The share is of a port of FOOTPRINT_RATE_BPS whatever the ports are, so that a scenario is right
  * on every fleet or on none.
@@ -33,6 +34,7 @@ struct footprint {
 	uint64_t outstanding; /* operations under way at once */
 	uint64_t operation_bytes; /* of one, on average */
 	bool is_open;
+	bool is_unanswered; /* a completion says only that it left */
 	double payload_bps; /* of an open load */
 	uint64_t burst_ns; /* how long all of it that can be in flight takes on the wire */
 	uint64_t burst_bytes; /* the largest of its operations */

@@ -287,7 +287,7 @@ static void check_expectations(struct check *check, const struct scenario *scena
 			snprintf(field, sizeof(field), "expect[%zu]", i);
 			complain(
 				check, field, "qp.qp_type",
-				"\"%s\" is about messages that are lost without an error, and only a stream on UC has such; "
+				"\"%s\" is about messages that are lost without an error, and only a stream on UC or UD has such; "
 				"leave it out, or write errors == 0",
 				expectation->text);
 		}

@@ -36,8 +36,8 @@ const struct schema_field qp_fields[] = {
 	  QP(qp_type),
 	  .names = qp_type_names,
 	  .fallback = "RC",
-	  .doc = "Transport of the queue pairs (ibv_qp_type). This version measures RC, and UC with what takes a receive there (and writes in "
-		 "a ping-pong): UC sends nothing again, and what the other end received decides." },
+	  .doc = "Transport of the queue pairs (ibv_qp_type). This version measures RC; UC with what takes a receive there (and writes in a "
+		 "ping-pong); UD with sends of one packet. UC and UD send nothing again: what the other end received decides." },
 	{ .key = "cm",
 	  .type = SCHEMA_ENUM,
 	  QP(cm),
@@ -162,7 +162,12 @@ const struct schema_field qp_fields[] = {
 	LATER("max_send_sge", "leave it out: a work request has one buffer"),
 	LATER("max_recv_sge", "leave it out: a work request has one buffer"),
 	LATER("srq", "leave it out: each queue pair has its own receive queue"),
-	LATER("qkey", "leave it out: it is for UD queue pairs"),
+	{ .key = "qkey",
+	  .type = SCHEMA_HEX,
+	  QP(qkey),
+	  RANGE(0, 0x7fffffff),
+	  .fallback = "0x11111111",
+	  .doc = "Q_Key of UD queue pairs, the same on both ends; above 0x7fffffff are those of the system." },
 	LATER("max_dest_rd_atomic", "use max_rd_atomic, which both ends get"),
 	{ 0 },
 };

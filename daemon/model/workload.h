@@ -32,6 +32,7 @@ extern const char *const load_model_names[];
 
 struct qp_settings {
 	int qp_type;
+	uint64_t qkey; /* UD */
 	int cm;
 	char device[LIMIT_NAME]; /* empty: the endpoint decides */
 	uint64_t port_num; /* SCHEMA_AUTO: any */

@@ -2,16 +2,12 @@
 #include <stdio.h>
 
 #include "model/workload_check.h"
+#include "util/units.h"
 
-/* What is legal on a transport (IBTA volume 1, table of operations), and what can be counted on it.
- */
-void workload_check_transport(struct workload_check *check)
+static void check_connected(struct workload_check *check)
 {
 	const struct workload_settings *settings = &check->workload->workload;
 
-	if (check->workload->qp.qp_type != QP_TYPE_UC) {
-		return;
-	}
 	for (size_t i = 0; i < settings->op_count; i++) {
 		int kind = settings->ops[i].kind;
 		char field[40];
@@ -28,5 +24,54 @@ void workload_check_transport(struct workload_check *check)
 				"a write over UC leaves no trace at the other end, so that nobody could tell what was lost; use "
 				"write_with_imm, or qp_type: RC");
 		}
+	}
+}
+
+/* A datagram is one packet. qp.path_mtu: as given, or as it was resolved. */
+static void check_datagrams(struct workload_check *check)
+{
+	const struct workload_settings *settings = &check->workload->workload;
+	uint64_t path_mtu = check->workload->qp.path_mtu;
+
+	for (size_t i = 0; i < settings->op_count; i++) {
+		const struct operation *op = &settings->ops[i];
+		char field[40], is[UNITS_SIZE], may[UNITS_SIZE];
+
+		snprintf(field, sizeof(field), "workload.ops[%zu].op", i);
+		if (operation_traits(op->kind) & OPERATION_IS_ONE_SIDED) {
+			workload_check_complain(
+				check, field, "qp.qp_type",
+				"%s names memory of the other end, and UD has send and send_with_imm alone; use one of these, or "
+				"qp_type: RC",
+				operation_names[op->kind]);
+		}
+		snprintf(field, sizeof(field), "workload.ops[%zu].size", i);
+		for (size_t j = 0; path_mtu != SCHEMA_AUTO && j < op->size_count; j++) {
+			if (op->sizes[j].size_bytes > path_mtu) {
+				workload_check_complain(
+					check, field, "qp.path_mtu",
+					"%s is above the path MTU %s, and UD sends one packet a message; use a smaller size, or qp_type: "
+					"UC",
+					units_write_size(op->sizes[j].size_bytes, is),
+					units_write_size(path_mtu, may));
+				break;
+			}
+		}
+	}
+}
+
+/* What is legal on a transport (IBTA volume 1, table of operations), and what can be counted on it.
+ */
+void workload_check_transport(struct workload_check *check)
+{
+	switch (check->workload->qp.qp_type) {
+	case QP_TYPE_UC:
+		check_connected(check);
+		break;
+	case QP_TYPE_UD:
+		check_datagrams(check);
+		break;
+	default:
+		break;
 	}
 }

@@ -275,6 +275,25 @@ static int check_interval(const struct claim *claim, size_t index, struct error 
 	return 0;
 }
 
+/* All traffic holds the window's; what an end receives it counts as its operations in a stream. */
+static int check_traffic(const struct claim *claim, struct error *err)
+{
+	const struct totals *totals = claim->totals;
+	bool receives = !is_pingpong(claim) && claim->role == ROLE_RESPONDER;
+
+	if (totals->traffic_operations < totals->operations ||
+	    totals->traffic_bytes < totals->bytes ||
+	    (receives && totals->receives < totals->operations)) {
+		return error_set(err, -EPROTO, ERROR_PEER,
+				 "it has %" PRIu64 " operations of %" PRIu64
+				 " bytes in its window, more than in all its traffic: %" PRIu64
+				 " of %" PRIu64 " bytes, %" PRIu64 " receives",
+				 totals->operations, totals->bytes, totals->traffic_operations,
+				 totals->traffic_bytes, totals->receives);
+	}
+	return 0;
+}
+
 /* One of the slowest operations; `before`: the one above it, or NULL. */
 static int check_slow(const struct claim *claim, size_t index, const struct slow_operation *before,
 		      struct error *err)
@@ -380,7 +399,7 @@ int claim_check(const struct totals *totals, const struct assignment *assignment
 		return r;
 	}
 	if ((r = check_window(&claim, err)) < 0 || (r = check_classes(&claim, err)) < 0 ||
-	    (r = check_slowest(&claim, err)) < 0) {
+	    (r = check_slowest(&claim, err)) < 0 || (r = check_traffic(&claim, err)) < 0) {
 		return r;
 	}
 	return check_intervals(&claim, err);

@@ -167,6 +167,26 @@ static int check_pingpong(struct plan_pair *pair)
 	return 0;
 }
 
+/* As workload_check, which knows the path MTU only where it is given. */
+static int check_datagrams(struct plan_pair *pair)
+{
+	const struct workload *workload = &pair->assignment.workload;
+	const struct endpoint *endpoint = &pair->assignment.initiator;
+	uint64_t largest_bytes =
+		operation_largest_bytes(workload->workload.ops, workload->workload.op_count);
+
+	if (workload->qp.qp_type != QP_TYPE_UD || largest_bytes <= workload->qp.path_mtu) {
+		return 0;
+	}
+	return plan_pair_refuse(pair, ERROR_INPUT, STAGE_RESOURCE, "limit", endpoint->node,
+				endpoint->device,
+				"workload.ops: a size of %" PRIu64
+				" bytes is above the path MTU %" PRIu64
+				", and UD sends one packet a message; use a smaller size, or "
+				"qp_type: UC",
+				largest_bytes, workload->qp.path_mtu);
+}
+
 static int check_port(struct plan_pair *pair, const struct endpoint *endpoint,
 		      const struct port *port)
 {
@@ -193,5 +213,7 @@ void plan_pair_resolve(struct plan_pair *pair)
 	    resolve_path_mtu(pair) < 0 || resolve_rd_atomic(pair) < 0 || resolve_gids(pair) < 0) {
 		return;
 	}
-	check_pingpong(pair);
+	if (check_datagrams(pair) == 0) {
+		check_pingpong(pair);
+	}
 }

@@ -192,6 +192,12 @@ static int start_pinned(struct thread *thread, const pthread_attr_t *attributes)
 
 	/* A thread inherits the mask of who creates it. */
 	sigfillset(&all);
+	/* What a thread does wrong itself is told by whoever handles it: a sanitizer, say. */
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	sigdelset(&all, SIGFPE);
+	sigdelset(&all, SIGILL);
+	sigdelset(&all, SIGABRT);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	ret = pthread_create(&thread->id, attributes, thread_run, thread);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -307,12 +313,11 @@ static int pin_to(const int *cpus, unsigned count, const char *name, pthread_att
 		}
 	}
 	if (CPU_COUNT_S(size_bytes, chosen) == 0) {
-		error_set(
-			err, -EINVAL, ERROR_RESOURCE,
-			"thread \"%s\": CPU %d%s is not among the %d CPUs that this process may use; see "
-			"Cpus_allowed_list in /proc/self/status",
-			name, count > 0 ? cpus[0] : -1, count > 1 ? " or another of its own" : "",
-			CPU_COUNT_S(size_bytes, set));
+		error_set(err, -EINVAL, ERROR_RESOURCE,
+			  "thread \"%s\": CPU %d%s is not among the %d CPUs that it may use; see "
+			  "Cpus_allowed_list in /proc/self/status, and daemon.control_cpus",
+			  name, count > 0 ? cpus[0] : -1, count > 1 ? " or another of its own" : "",
+			  CPU_COUNT_S(size_bytes, set));
 		return -EINVAL;
 	}
 	ret = pthread_attr_setaffinity_np(attributes, size_bytes, chosen);

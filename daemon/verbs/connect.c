@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "util/text.h"
@@ -11,6 +12,7 @@
 
 #define NUMBER_MAX 0xffffffull /* queue pair and packet sequence numbers have 24 bits */
 #define PREFIX_BYTES 8 /* of a GID: the subnet */
+#define WHAT_SIZE 128 /* of a clause: what could not be done */
 
 static int peer_error(struct error *err, const char *what, uint64_t value, const char *limit)
 {
@@ -107,6 +109,63 @@ static bool has_answers(const struct assignment *assignment)
 	return assignment->workload.qp.qp_type == QP_TYPE_RC;
 }
 
+/* Of RTR, which looks for the neighbour: ibv_modify_qp, or for datagrams ibv_create_ah. */
+static int no_way(int error, const char *call, const char *what, const char *gid,
+		  unsigned sgid_index, struct error *err)
+{
+	if (is_unresolved(error)) {
+		return error_set_call(
+			err, error, ERROR_DEVICE, STAGE_MODIFY_QP, call,
+			"%s: no way to %s from gid_index %u; check address, VLAN and route of "
+			"both ports (`ip route get`, `ip neigh`)",
+			what, gid, sgid_index);
+	}
+	return error_set_call(err, error, ERROR_DEVICE, STAGE_MODIFY_QP, call,
+			      "%s: no network interface is behind gid_index %u any more; was its "
+			      "address or VLAN taken away? (`ip address`, `rdmatestd --doctor`)",
+			      what, sgid_index);
+}
+
+/* Datagrams carry their way with them, the same for all queue pairs. */
+static int make_way(struct resources *resources, const struct endpoint_info *remote,
+		    struct ibv_ah_attr *path, struct steps *steps, struct error *err)
+{
+	uint64_t started_mono_ns = call_begin("ibv_create_ah");
+	char gid[sizeof(remote->gid)];
+	char what[WHAT_SIZE];
+	int error;
+
+	errno = 0;
+	resources->ah = ibv_create_ah(resources->pd, path);
+	error = errno ? errno : EIO;
+	call_end(steps, "create_ah", started_mono_ns, 0);
+	if (resources->ah) {
+		return 0;
+	}
+	text_escape(gid, sizeof(gid), remote->gid);
+	if (is_unresolved(error) || has_no_interface(error)) {
+		snprintf(what, sizeof(what), "%s gives no address handle", resources->device->name);
+		return no_way(error, "ibv_create_ah", what, gid, path->grh.sgid_index, err);
+	}
+	return error_set_call(err, error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_create_ah",
+			      "%s gives no address handle for %s (lid %llu)",
+			      resources->device->name, gid, (unsigned long long)remote->lid);
+}
+
+static int rtr_mask(const struct assignment *assignment)
+{
+	int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+
+	switch (assignment->workload.qp.qp_type) {
+	case QP_TYPE_UD:
+		return IBV_QP_STATE;
+	case QP_TYPE_UC:
+		return mask;
+	default:
+		return mask | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	}
+}
+
 static int go_rtr(struct resources *resources, size_t index, const struct assignment *assignment,
 		  const struct endpoint_info *remote, const struct ibv_ah_attr *path,
 		  struct error *err)
@@ -121,32 +180,18 @@ static int go_rtr(struct resources *resources, size_t index, const struct assign
 		.max_dest_rd_atomic = (uint8_t)qp->max_rd_atomic,
 		.min_rnr_timer = (uint8_t)qp->min_rnr_timer,
 	};
-	int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	int error = ibv_modify_qp(resources->qps[index], &attr,
-				  has_answers(assignment)
-					  ? mask | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER
-					  : mask);
+	int error = ibv_modify_qp(resources->qps[index], &attr, rtr_mask(assignment));
+	char what[WHAT_SIZE];
 	char gid[sizeof(remote->gid)];
 
 	if (error == 0) {
 		return 0;
 	}
 	text_escape(gid, sizeof(gid), remote->gid);
-	if (is_unresolved(error)) {
-		return error_set_call(
-			err, error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
-			"qp 0x%x of %s cannot go to RTR: no way to %s from gid_index %u; check address, VLAN and route of "
-			"both ports (`ip route get`, `ip neigh`)",
-			resources->qps[index]->qp_num, resources->device->name, gid,
-			path->grh.sgid_index);
-	}
-	if (has_no_interface(error)) {
-		return error_set_call(
-			err, error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
-			"qp 0x%x of %s cannot go to RTR: no network interface is behind gid_index %u any more; was its "
-			"address or VLAN taken away? (`ip address`, `rdmatestd --doctor`)",
-			resources->qps[index]->qp_num, resources->device->name,
-			path->grh.sgid_index);
+	if (is_unresolved(error) || has_no_interface(error)) {
+		snprintf(what, sizeof(what), "qp 0x%x of %s cannot go to RTR",
+			 resources->qps[index]->qp_num, resources->device->name);
+		return no_way(error, "ibv_modify_qp", what, gid, path->grh.sgid_index, err);
 	}
 	return error_set_call(
 		err, error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
@@ -203,6 +248,12 @@ int connect_qps(struct resources *resources, const struct assignment *assignment
 		return ret;
 	}
 	fill_path(resources, assignment, remote, &gid, &path);
+	if (assignment->workload.qp.qp_type == QP_TYPE_UD) {
+		ret = make_way(resources, remote, &path, steps, err);
+		if (ret < 0) {
+			return ret;
+		}
+	}
 	for (size_t i = 0; i < resources->qp_count; i++) {
 		uint64_t started_mono_ns = call_begin("ibv_modify_qp");
 

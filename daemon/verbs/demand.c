@@ -43,9 +43,9 @@ static int check_version(const struct assignment *assignment, struct error *err)
 	const struct workload *workload = &assignment->workload;
 	const struct qp_settings *qp = &workload->qp;
 
-	if (qp->qp_type != QP_TYPE_RC && qp->qp_type != QP_TYPE_UC) {
+	if (qp->qp_type < QP_TYPE_RC || qp->qp_type > QP_TYPE_UD) {
 		return error_set(err, -EOPNOTSUPP, ERROR_INPUT,
-				 "qp.qp_type %d is not supported by this version; use RC or UC",
+				 "qp.qp_type %d is not supported by this version; use RC, UC or UD",
 				 qp->qp_type);
 	}
 	if (workload->workload.op_count == 0 || workload->workload.op_count > LIMIT_OPS) {
@@ -88,7 +88,14 @@ static int check_version(const struct assignment *assignment, struct error *err)
 
 static enum ibv_qp_type type_of(const struct assignment *assignment)
 {
-	return assignment->workload.qp.qp_type == QP_TYPE_UC ? IBV_QPT_UC : IBV_QPT_RC;
+	switch (assignment->workload.qp.qp_type) {
+	case QP_TYPE_UC:
+		return IBV_QPT_UC;
+	case QP_TYPE_UD:
+		return IBV_QPT_UD;
+	default:
+		return IBV_QPT_RC;
+	}
 }
 
 static void compute_rights(const struct assignment *assignment, struct demand *ret)

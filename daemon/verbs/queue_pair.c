@@ -68,6 +68,14 @@ static int refused(int error, const struct device *device, struct ibv_pd *pd,
 				   "lower it, or the size of operations with inline: true", err);
 	}
 	less = *wish;
+	less.type = IBV_QPT_RC;
+	if (wish->type != IBV_QPT_RC && is_cured_by(pd, &less)) {
+		return error_set_call(err, EOPNOTSUPP, ERROR_DEVICE, STAGE_RESOURCE,
+				      "ibv_create_qp",
+				      "%s has no %s queue pairs; use qp.qp_type: RC", device->name,
+				      wish->type == IBV_QPT_UC ? "UC" : "UD");
+	}
+	less = *wish;
 	less.max_send_wr = 1;
 	less.max_inline_bytes = wish->min_inline_bytes;
 	if (wish->max_send_wr > 1 && is_cured_by(pd, &less)) {

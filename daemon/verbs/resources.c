@@ -144,13 +144,16 @@ static int go_init(struct resources *resources, const struct demand *demand,
 		.pkey_index = (uint16_t)assignment->workload.qp.pkey_index,
 		.port_num = (uint8_t)assignment_local(assignment)->port_num,
 		.qp_access_flags = demand->qp_access,
+		.qkey = (uint32_t)assignment->workload.qp.qkey,
 	};
+	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+		   (demand->qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
+
+	resources->qkey = attr.qkey;
 
 	for (size_t i = 0; i < resources->qp_count; i++) {
 		uint64_t started_mono_ns = call_begin("ibv_modify_qp");
-		int error = ibv_modify_qp(resources->qps[i], &attr,
-					  IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-						  IBV_QP_ACCESS_FLAGS);
+		int error = ibv_modify_qp(resources->qps[i], &attr, mask);
 
 		if (error != 0) {
 			return error_set_call(
@@ -339,6 +342,12 @@ void resources_free(struct resources *resources, struct steps *steps)
 
 		(void)ibv_destroy_qp(resources->qps[i]);
 		call_end(steps, "destroy_qp", started_mono_ns, 0);
+	}
+	if (resources->ah) {
+		uint64_t started_mono_ns = call_begin("ibv_destroy_ah");
+
+		(void)ibv_destroy_ah(resources->ah);
+		call_end(steps, "destroy_ah", started_mono_ns, 0);
 	}
 	struct ibv_cq *const cqs[] = { resources->send_cq, resources->recv_cq };
 	for (size_t i = 0; i < sizeof(cqs) / sizeof(cqs[0]); i++) {

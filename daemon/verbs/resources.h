@@ -32,6 +32,8 @@ struct resources {
 	struct ibv_cq *recv_cq; /* own queue, as perftest has */
 	size_t qp_count;
 	struct ibv_qp **qps;
+	struct ibv_ah *ah; /* UD: the way to the other end; else NULL */
+	uint32_t qkey; /* UD */
 	uint64_t max_inline_data; /* as given */
 	uint64_t recv_depth; /* receives posted on each queue pair in INIT; 0 if no sends come */
 	/*

@@ -98,8 +98,8 @@ static void an_assignment_that_does_not_hold_together_is_refused(void **state)
 	a.workload.workload.signal_interval = 5;
 	expect_refused(&a, "workload.signal_interval: 5 is above");
 	a = example();
-	a.workload.qp.qp_type = QP_TYPE_UD;
-	expect_refused(&a, "\"UD\" is not in this version");
+	a.workload.qp.qp_type = QP_TYPE_XRC;
+	expect_refused(&a, "\"XRC\" is not in this version");
 	a = example();
 	text_copy(a.run_id, sizeof(a.run_id), "../../etc");
 	expect_refused(&a, "run_id");

@@ -34,6 +34,22 @@ static void the_region_holds_two_halves_of_the_largest_size_for_each_queue_pair(
 	assert_int_equal(layout.total_bytes, 397312); /* 3 x 131200 = 393600, up to 97 x 4096 */
 }
 
+static void datagrams_have_room_for_their_header(void **state)
+{
+	struct workload workload = workload_of(OPERATION_SEND, 4096, 1);
+	struct buffer_layout layout;
+
+	(void)state;
+	workload.qp.qp_type = QP_TYPE_UD;
+	buffer_layout_of(&workload, &layout);
+	assert_int_equal(layout.header_bytes, 40);
+	assert_int_equal(layout.half_bytes, 4160);
+	workload.qp.qp_type = QP_TYPE_UC;
+	buffer_layout_of(&workload, &layout);
+	assert_int_equal(layout.header_bytes, 0);
+	assert_int_equal(layout.half_bytes, 4096);
+}
+
 static void operations_without_payload_have_an_address(void **state)
 {
 	struct workload workload = workload_of(OPERATION_SEND, 0, 1);
@@ -64,6 +80,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			the_region_holds_two_halves_of_the_largest_size_for_each_queue_pair),
+		cmocka_unit_test(datagrams_have_room_for_their_header),
 		cmocka_unit_test(operations_without_payload_have_an_address),
 		cmocka_unit_test(atomics_work_where_nothing_else_is),
 	};

@@ -48,6 +48,8 @@ static void fill_totals(struct totals *totals)
 	fill_class(&totals->classes[2], OPERATION_READ, 64, 2);
 	totals->operations = 300;
 	totals->bytes = 100 * (64 + 4096 + 64);
+	totals->traffic_operations = INT64_MAX;
+	totals->traffic_bytes = INT64_MAX;
 	totals->interval_count = INTERVALS;
 	totals->intervals = memory_new_array(INTERVALS, sizeof(*totals->intervals));
 	for (uint64_t i = 0; i < INTERVALS; i++) {
@@ -293,6 +295,28 @@ static void what_only_an_open_load_has_is_held_against_the_assignment(void **sta
 	differs(scene, ROLE_INITIATOR, "101 service latencies of 100 operations");
 }
 
+static void more_in_the_window_than_in_all_its_traffic_is_told(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->totals.traffic_operations = scene->totals.operations;
+	scene->totals.traffic_bytes = scene->totals.bytes;
+	fits(scene, ROLE_INITIATOR);
+	scene->totals.traffic_operations--;
+	differs(scene, ROLE_INITIATOR, "more than in all its traffic: 299");
+	scene->totals.traffic_operations++;
+	scene->totals.traffic_bytes--;
+	differs(scene, ROLE_INITIATOR, "more than in all its traffic");
+	scene->totals.traffic_bytes++;
+	/* Who answers a stream has operations by its receives alone. */
+	scene->totals.class_count = 0;
+	scene->totals.receives = 299;
+	differs(scene, ROLE_RESPONDER, "299 receives");
+	scene->totals.receives = 300;
+	fits(scene, ROLE_RESPONDER);
+	scene->totals.class_count = CLASSES;
+}
+
 static void the_slowest_must_be_of_the_assignment_and_its_histograms(void **state)
 {
 	struct scene *scene = *state;
@@ -386,6 +410,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			what_only_an_open_load_has_is_held_against_the_assignment, set_up,
 			tear_down),
+		cmocka_unit_test_setup_teardown(more_in_the_window_than_in_all_its_traffic_is_told,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			the_slowest_must_be_of_the_assignment_and_its_histograms, set_up,
 			tear_down),

@@ -345,6 +345,36 @@ static void the_slowest_operations_and_the_variation_are_told(void **state)
 		"  run 01K3V9Q7W0E5R2T8Y4U6J1M3N5 · 2026-09-01 12:00:00Z · rdmatestctl results 01K3V9Q7W0\n");
 }
 
+static void assert_delivery(uint64_t received, const char *part)
+{
+	struct run *run = new_run("uc");
+	struct measurement *measurement = add_measurement(run, PATTERN_STREAM);
+	static const struct measured one[] = { { OPERATION_SEND, 4096, 5000, 5000 } };
+	_cleanup_paper_ struct paper paper = PAPER_INIT;
+	_cleanup_json_ json_t *record = NULL;
+
+	measurement->assignment.workload.qp.qp_type = QP_TYPE_UC;
+	set_totals(&measurement->initiator, 10000000000, one, 1);
+	measurement->initiator.totals.traffic_operations = 5000;
+	measurement->responder.has_totals = true;
+	measurement->responder.totals.receives = received;
+	finish(run);
+	record = run_write(run, false);
+	run_free(run);
+	result_print(record, false, &paper);
+	if (!strstr(paper.text.data, part)) {
+		fail_msg("\"%s\" is not in:\n%s", part, paper.text.data);
+	}
+}
+
+static void what_arrived_is_told(void **state)
+{
+	(void)state;
+	assert_delivery(5000, "  all 5 000 messages arrived, those of the warm-up counted\n");
+	assert_delivery(4900, "  100 of 5 000 messages did not arrive (2 %); 16.1 Mb/s did\n");
+	assert_delivery(5003, "  3 messages more arrived than the 5 000 that were sent");
+}
+
 static void of_several_pairs_the_bad_ones_come_first(void **state)
 {
 	struct run *run = new_run("smoke");
@@ -515,6 +545,7 @@ int main(void)
 		cmocka_unit_test(an_expectation_that_was_missed_says_by_how_much),
 		cmocka_unit_test(an_open_load_says_what_it_reached_and_both_latencies),
 		cmocka_unit_test(the_slowest_operations_and_the_variation_are_told),
+		cmocka_unit_test(what_arrived_is_told),
 		cmocka_unit_test(of_several_pairs_the_bad_ones_come_first),
 		cmocka_unit_test(of_many_pairs_those_that_passed_take_a_line_each),
 		cmocka_unit_test(all_numbers_of_many_pairs_are_there_when_asked_for),

@@ -245,7 +245,7 @@ static void what_this_version_cannot_do_is_refused(void **state)
 	struct qp_settings *qp = &fixture->left.assignment->workload.qp;
 	struct workload_settings *workload = &fixture->left.assignment->workload.workload;
 
-	qp->qp_type = QP_TYPE_UD;
+	qp->qp_type = QP_TYPE_XRC;
 	assert_int_equal(ends_make(fixture, &fixture->left), -EOPNOTSUPP);
 	ends_assert_says(&fixture->err, "qp.qp_type");
 	assert_int_equal(fixture->err.number, EOPNOTSUPP);

@@ -198,7 +198,14 @@ static void over_uc_what_arrived_is_judged(void **state)
 	expect_outcome(m, "lost_ops.ratio < 25%", OUTCOME_MISSED, 0.25);
 	/* A quarter of what was sent has no part in a rate. */
 	expect_outcome(m, "ops_rate.mean >= 1125/s", OUTCOME_MET, 1125);
+	/* Of an interval the receiver alone knows it. */
+	m->responder.totals.interval_count = 2;
+	m->responder.totals.intervals = memory_new_array(2, sizeof(*m->responder.totals.intervals));
+	m->responder.totals.intervals[0] = (struct sample){ 0, 1000000000, 1500, 1500 };
+	m->responder.totals.intervals[1] = (struct sample){ 1000000000, 2000000000, 7, 7 };
 	expect_outcome(m, "ops_rate.max >= 1500/s", OUTCOME_MET, 1500);
+	expect_outcome(m, "ops_rate.min >= 8/s", OUTCOME_MISSED, 7);
+	sample_totals_done(&m->responder.totals);
 	free_measurement(m);
 }
 

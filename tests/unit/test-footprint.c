@@ -63,6 +63,22 @@ static void several_operations_under_way_fill_any_port(void **state)
 	assert_non_null(strstr(said, "100 %"));
 }
 
+/* There a completion is no answer: the next message goes at once. */
+static void a_stream_without_acknowledgements_fills_any_port_with_one_under_way(void **state)
+{
+	struct workload *workload = workload_with(PATTERN_STREAM, 1);
+
+	(void)state;
+	workload->qp.qp_type = QP_TYPE_UC;
+	add_size(add(workload, OPERATION_SEND, 1), 64, 1);
+	assert_true(is_disruptive(workload));
+	assert_non_null(strstr(said, "without acknowledgements"));
+	workload = workload_with(PATTERN_PINGPONG, 1);
+	workload->qp.qp_type = QP_TYPE_UC;
+	add_size(add(workload, OPERATION_SEND, 1), 64, 1);
+	assert_false(is_disruptive(workload));
+}
+
 static void how_short_a_stream_is_changes_nothing(void **state)
 {
 	struct workload *workload = workload_with(PATTERN_STREAM, 16);
@@ -158,6 +174,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(several_operations_under_way_fill_any_port),
+		cmocka_unit_test(
+			a_stream_without_acknowledgements_fills_any_port_with_one_under_way),
 		cmocka_unit_test(how_short_a_stream_is_changes_nothing),
 		cmocka_unit_test(one_small_operation_at_a_time_disturbs_nobody),
 		cmocka_unit_test(large_operations_take_their_share_one_at_a_time_too),

@@ -207,6 +207,21 @@ static void C24_the_queue_pair_that_is_one_too_many_is_counted(void **state)
 	assert_int_equal(fixture->err.class, ERROR_RESOURCE);
 }
 
+/* Every inline size is tried; then one of RC is given. */
+static void C29_a_transport_that_the_device_does_not_have_is_named(void **state)
+{
+	struct fixture *fixture = *state;
+	struct workload *workload = &fixture->left.assignment->workload;
+
+	workload->qp.qp_type = QP_TYPE_UC;
+	workload->workload.ops[0].kind = OPERATION_SEND;
+	fabric_set_verb(fixture->fabric, "left", FABRIC_CREATE_QP,
+			&(struct fabric_verb_fault){ .error = EINVAL, .count = 5 });
+	assert_true(ends_make(fixture, &fixture->left) < 0);
+	ends_assert_says(&fixture->err, "left has no UC queue pairs; use qp.qp_type: RC");
+	assert_int_equal(fixture->err.number, EOPNOTSUPP);
+}
+
 /* Whether the limit counts for this process is decided by CAP_IPC_LOCK. */
 static void set_ipc_lock(bool is_on)
 {

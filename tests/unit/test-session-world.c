@@ -183,6 +183,29 @@ static void a_connection_that_nobody_answers_ends_after_5_s(void **state)
 	scene_done(&scene);
 }
 
+static void who_stood_still_while_it_connected_blames_nobody(void **state)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	listen_b(&scene);
+	world_cut(scene.world, scene.node_a, scene.node_b, WORLD_SILENT);
+	world_enter(scene.node_a);
+	scene.record.session = session_connect(world_event(scene.node_a), NULL, "10.0.0.2", PORT,
+					       &scene.a.identity, &record_events, &scene.record);
+	world_enter(NULL);
+	world_run(scene.world, SECOND_NS);
+	world_freeze(scene.node_a, true);
+	world_run(scene.world, 8 * SECOND_NS);
+	world_freeze(scene.node_a, false);
+	world_run(scene.world, SECOND_NS);
+	assert_int_equal(scene.record.closed, 1);
+	assert_int_equal(scene.record.why.number, ESTALE);
+	assert_string_equal(scene.record.why.call, "connect");
+	assert_non_null(strstr(scene.record.why.text, "this daemon stood still"));
+	scene_done(&scene);
+}
+
 /* The kernel of a host whose daemon is stopped still takes connections. */
 static void a_daemon_that_is_stopped_is_not_there_and_has_no_other_key(void **state)
 {
@@ -456,6 +479,7 @@ int main(void)
 		cmocka_unit_test(a_network_that_comes_back_in_time_loses_nothing),
 		cmocka_unit_test(a_stopped_daemon_that_goes_on_in_time_keeps_its_sessions),
 		cmocka_unit_test(a_connection_that_nobody_answers_ends_after_5_s),
+		cmocka_unit_test(who_stood_still_while_it_connected_blames_nobody),
 		cmocka_unit_test(a_daemon_that_is_stopped_is_not_there_and_has_no_other_key),
 		cmocka_unit_test(an_hour_of_pings_costs_little_and_keeps_the_best_offset),
 		cmocka_unit_test(a_daemon_that_was_stopped_while_it_read_blames_itself),

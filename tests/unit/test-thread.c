@@ -52,8 +52,11 @@ static void note_surroundings(struct work *work)
 	pthread_sigmask(SIG_SETMASK, NULL, &mask);
 	work->all_signals_blocked = true;
 	for (int i = 1; i < 32; i++) {
+		bool is_own_doing = i == SIGSEGV || i == SIGBUS || i == SIGFPE || i == SIGILL ||
+				    i == SIGABRT;
+
 		if (i != SIGKILL && i != SIGSTOP) {
-			work->all_signals_blocked &= sigismember(&mask, i) == 1;
+			work->all_signals_blocked &= sigismember(&mask, i) == !is_own_doing;
 		}
 	}
 	work->cpu = sched_getcpu();

@@ -222,6 +222,70 @@ static void a_starved_host_makes_misses_inconclusive_and_leaves_a_pass(void **st
 	judge(run, VERDICT_FAIL);
 }
 
+static void lose(struct run *run, uint64_t received)
+{
+	struct measurement *m = run->measurements[0];
+
+	m->assignment.workload.qp.qp_type = QP_TYPE_UC;
+	m->assignment.workload.workload.pattern = PATTERN_STREAM;
+	m->initiator.totals.traffic_operations = 1000;
+	m->responder.has_totals = true;
+	m->responder.totals.end = END_STOPPED;
+	m->responder.totals.receives = received;
+}
+
+static void
+what_did_not_arrive_degrades_unless_it_may_be_lost_and_nothing_at_all_fails(void **state)
+{
+	struct run *run = new_run();
+
+	(void)state;
+	lose(run, 1000);
+	judge(run, VERDICT_PASS);
+	run = new_run();
+	lose(run, 990);
+	judge(run, VERDICT_DEGRADED);
+	run = new_run();
+	lose(run, 990);
+	expect(run, "lost_ops.ratio <= 1%", SEVERITY_FAIL);
+	judge(run, VERDICT_PASS);
+	run = new_run();
+	lose(run, 980);
+	expect(run, "lost_ops.ratio <= 1%", SEVERITY_FAIL);
+	judge(run, VERDICT_FAIL);
+	run = new_run();
+	lose(run, 0);
+	judge(run, VERDICT_FAIL);
+	/* Whatever somebody allowed. */
+	run = new_run();
+	lose(run, 0);
+	expect(run, "lost_ops.ratio <= 100%", SEVERITY_FAIL);
+	judge(run, VERDICT_FAIL);
+}
+
+static void only_a_receiver_that_was_short_of_cpu_excuses_a_loss(void **state)
+{
+	(void)state;
+	for (int is_receiver = 0; is_receiver < 2; is_receiver++) {
+		for (int has_limit = 0; has_limit < 2; has_limit++) {
+			struct run *run = new_run();
+			struct measurement *m = run->measurements[0];
+			struct totals *totals = is_receiver ? &m->responder.totals
+							    : &m->initiator.totals;
+
+			lose(run, 900);
+			totals->window_ns = 1000000000;
+			totals->worker_cpu_ns = 500000000;
+			if (has_limit) {
+				expect(run, "lost_ops.ratio <= 1%", SEVERITY_FAIL);
+			}
+			judge(run, is_receiver ? VERDICT_INCONCLUSIVE
+				   : has_limit ? VERDICT_FAIL
+					       : VERDICT_DEGRADED);
+		}
+	}
+}
+
 static void a_run_takes_the_worst_of_its_measurements(void **state)
 {
 	struct run *run = new_run();
@@ -287,6 +351,9 @@ int main(void)
 		cmocka_unit_test(a_missed_expectation_fails_or_degrades_by_its_severity),
 		cmocka_unit_test(an_expectation_that_cannot_be_judged_is_inconclusive),
 		cmocka_unit_test(a_starved_host_makes_misses_inconclusive_and_leaves_a_pass),
+		cmocka_unit_test(
+			what_did_not_arrive_degrades_unless_it_may_be_lost_and_nothing_at_all_fails),
+		cmocka_unit_test(only_a_receiver_that_was_short_of_cpu_excuses_a_loss),
 		cmocka_unit_test(a_run_takes_the_worst_of_its_measurements),
 		cmocka_unit_test(an_error_of_the_run_itself_counts),
 		cmocka_unit_test(a_run_without_measurements_does_not_pass),

@@ -113,8 +113,8 @@ static void what_can_be_measured_is_fine(void **state)
 
 static void what_is_not_in_this_version_is_named_with_what_is(void **state)
 {
-	expect_problem("qp: {qp_type: UD}\n" WRITE, "qp.qp_type",
-		       "\"UD\" is not in this version; RC and UC are");
+	expect_problem("qp: {qp_type: XRC}\n" WRITE, "qp.qp_type",
+		       "\"XRC\" is not in this version; RC, UC and UD are");
 	expect_problem("qp: {cm: rdma_cm}\n" WRITE, "qp.cm", "exchange is");
 	expect_problem(
 		"cq: {mode: event}\nworkload: {pattern: pingpong, ops: [{op: send, size: 1B}, {op: write, size: 1B}]}\n",
@@ -350,7 +350,6 @@ static void later_keys_say_what_to_do_instead(void **state)
 {
 	static const char *const later[] = {
 		"qp: {srq: true}\n" WRITE,
-		"qp: {qkey: \"0x1\"}\n" WRITE,
 		"cq: {moderation: {count: 1}}\n" WRITE,
 		WRITE "run: {repeat: 3}\n",
 		WRITE "run: {bytes: 1GiB}\n",
