@@ -60,8 +60,8 @@ void thread_give_way(void);
 int thread_keep_to(const int *cpus, unsigned count, struct error *err);
 
 /*
- * Starts it with all signals blocked but those of its own doing (SIGSEGV and such). *ret is freed by thread_join. `arg` is borrowed until the
- * join.
+ * Starts it with all signals blocked but those of its own doing (SIGSEGV and such). *ret is freed
+ * by thread_join. `arg` is borrowed until the join.
  */
 int thread_start(struct thread **ret, const struct thread_options *options, thread_step_fn step,
 		 void *arg, struct error *err);

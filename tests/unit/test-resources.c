@@ -463,6 +463,7 @@ int main(void)
 		TEST(the_queue_pair_gets_these_rights),
 		TEST(a_verb_that_fails_is_named_and_everything_is_undone),
 		TEST(C24_the_queue_pair_that_is_one_too_many_is_counted),
+		TEST(C29_a_transport_that_the_device_does_not_have_is_named),
 		TEST(too_little_lockable_memory_names_limit_and_need),
 		TEST(steps_tell_how_long_and_how_much),
 		TEST(an_address_that_nobody_has_is_unresolved),
