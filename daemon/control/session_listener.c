@@ -273,6 +273,7 @@ static enum session_refusal refusal_of(const struct error *why)
 	case EKEYREJECTED:
 		return SESSION_REFUSED_KEY;
 	case ETIMEDOUT:
+	case ESTALE: /* ours to blame */
 		return SESSION_REFUSED_TIMEOUT;
 	case ECONNRESET:
 		return SESSION_REFUSED_CLOSED;

@@ -43,7 +43,11 @@ static void deadline_passed(struct session *session)
 			"and the connection was not made meanwhile",
 			STILL_NS / SESSION_SECOND_NS);
 		error_number(&err, ESTALE);
-		session_end(session, &err, NULL);
+		if (session->state == SESSION_CONNECTING) {
+			session_open_failed(session, &err); /* there may be another address */
+		} else {
+			session_end(session, &err, NULL);
+		}
 		return;
 	}
 	if (session->state == SESSION_RESOLVING) {

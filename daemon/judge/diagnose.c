@@ -532,9 +532,12 @@ static void find_missed(struct measurement *measurement)
 	if (!result) {
 		return;
 	}
-	/* A slow tester makes slow numbers; errors are errors all the same. */
-	if (is_about_speed(result) &&
-	    finding_has(&measurement->findings, FINDING_HOST_STARVED, CONFIDENCE_LIKELY)) {
+	/* A slow tester makes slow numbers, a slow receiver loses; errors are errors all the same.
+	 */
+	if ((is_about_speed(result) &&
+	     finding_has(&measurement->findings, FINDING_HOST_STARVED, CONFIDENCE_LIKELY)) ||
+	    (result->expectation.metric == METRIC_LOST_OPS &&
+	     host_evidence_is_starved(measurement, &measurement->responder))) {
 		confidence = CONFIDENCE_POSSIBLE;
 	}
 	if (count > 1) {

@@ -18,6 +18,7 @@
 #define ROCE_V4_OVERHEAD 82
 #define ROCE_V6_OVERHEAD 102
 #define VLAN_OVERHEAD 4
+#define DATAGRAM_OVERHEAD 8 /* DETH, in every packet of UD */
 #define INFINIBAND_OVERHEAD 26
 
 static unsigned overhead_of(const struct measurement *measurement)
@@ -26,10 +27,13 @@ static unsigned overhead_of(const struct measurement *measurement)
 	const struct gid_entry *gid = inventory_gid(&end->port, end->endpoint.gid_index);
 	bool is_v4 = gid && !strncmp(gid->gid, "::ffff:", 7);
 
+	unsigned more =
+		measurement->assignment.workload.qp.qp_type == QP_TYPE_UD ? DATAGRAM_OVERHEAD : 0;
+
 	if (end->port.link_layer == LINK_LAYER_INFINIBAND) {
-		return INFINIBAND_OVERHEAD;
+		return INFINIBAND_OVERHEAD + more;
 	}
-	return (is_v4 ? ROCE_V4_OVERHEAD : ROCE_V6_OVERHEAD) +
+	return more + (is_v4 ? ROCE_V4_OVERHEAD : ROCE_V6_OVERHEAD) +
 	       (gid && gid->vlan ? VLAN_OVERHEAD : 0);
 }
 
@@ -49,9 +53,17 @@ double expect_ceiling_bps(const struct measurement *measurement)
 	uint64_t b = measurement->responder.port.link_rate_bps;
 	uint64_t lower = a < b ? a : b;
 	uint64_t mtu = path_mtu_of(measurement);
+	const struct workload *workload = &measurement->assignment.workload;
 
 	if (lower == 0 || mtu == 0) {
 		return 0;
+	}
+	/* A datagram is a packet, however small. */
+	if (workload->qp.qp_type == QP_TYPE_UD) {
+		double bytes =
+			operation_mean_bytes(workload->workload.ops, workload->workload.op_count);
+
+		mtu = bytes < (double)mtu ? (uint64_t)bytes : mtu;
 	}
 	return (double)lower * (double)mtu / (double)(mtu + overhead_of(measurement));
 }
@@ -158,7 +170,6 @@ static void take_mean_rate(struct expectation_result *result, const struct total
 		   operations);
 }
 
-/* Where the transport does not say what arrived, of the end that received it. */
 static void take_interval_rate(struct expectation_result *result, const struct totals *totals)
 {
 	const struct expectation *expectation = &result->expectation;
@@ -221,7 +232,6 @@ static void take_actual(struct expectation_result *result, const struct measurem
 {
 	const struct totals *totals = &measurement->initiator.totals;
 	struct delivery delivery;
-	bool is_lossy = delivery_of(measurement, &delivery);
 
 	if (!measurement->initiator.has_totals) {
 		give_reason(result, "the initiator sent no totals");
@@ -245,8 +255,10 @@ static void take_actual(struct expectation_result *result, const struct measurem
 		take_shortage(result, totals);
 	} else if (result->expectation.statistic == STATISTIC_MEAN) {
 		take_mean_rate(result, totals, delivery_share(measurement));
+	} else if (delivery_of(measurement, &delivery)) {
+		give_reason(result, "what arrived is known of the whole run, not of its intervals");
 	} else {
-		take_interval_rate(result, is_lossy ? &measurement->responder.totals : totals);
+		take_interval_rate(result, totals);
 	}
 }
 

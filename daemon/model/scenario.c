@@ -266,6 +266,13 @@ static void check_footprint(struct check *check, const struct scenario *scenario
 	}
 }
 
+static bool is_of_intervals(const struct expectation *expectation)
+{
+	return (expectation->metric == METRIC_BANDWIDTH ||
+		expectation->metric == METRIC_OPS_RATE) &&
+	       expectation->statistic != STATISTIC_MEAN;
+}
+
 static void check_expectations(struct check *check, const struct scenario *scenario)
 {
 	for (size_t i = 0; i < scenario->expect.count; i++) {
@@ -289,6 +296,15 @@ static void check_expectations(struct check *check, const struct scenario *scena
 				check, field, "qp.qp_type",
 				"\"%s\" is about messages that are lost without an error, and only a stream on UC or UD has such; "
 				"leave it out, or write errors == 0",
+				expectation->text);
+		}
+		if (is_of_intervals(expectation) && workload_is_lossy(&scenario->workload) &&
+		    scenario->workload.workload.pattern == PATTERN_STREAM) {
+			snprintf(field, sizeof(field), "expect[%zu]", i);
+			complain(
+				check, field, "qp.qp_type",
+				"\"%s\" is about single intervals, and of a stream on UC or UD what arrived is known of the whole "
+				"run alone; use mean",
 				expectation->text);
 		}
 		if (expectation->kind >= 0 &&

@@ -69,6 +69,7 @@ static int refused(int error, const struct device *device, struct ibv_pd *pd,
 	}
 	less = *wish;
 	less.type = IBV_QPT_RC;
+	less.max_inline_bytes = wish->min_inline_bytes;
 	if (wish->type != IBV_QPT_RC && is_cured_by(pd, &less)) {
 		return error_set_call(err, EOPNOTSUPP, ERROR_DEVICE, STAGE_RESOURCE,
 				      "ibv_create_qp",

@@ -8,7 +8,7 @@
 # where a program lies in memory makes some percent under an interpreting QEMU, and perftest draws its place at each run. The scenarios are in lab.yaml. For each test:
 #
 #   the median of the ratios rdmatestd/perftest and its 90 % bootstrap interval (ratio.c) against the limit
-#   runs that fell behind, of both programs: rdmatestd may have as many as perftest, and what chance makes of that (1.6 standard deviations)
+#   runs that fell behind, of both programs: rdmatestd may have as many as perftest, and what chance makes of that (1.8 standard deviations, from five such runs on)
 #   packets that rxe0 sent per operation, of both programs (hw_counters/sent_pkts, median of all runs): they must be the same
 #
 # A run that soft-RoCE spoils (perftest's clock calibration, an error of the device on a busy machine) is made again, up to five times, for both
@@ -156,7 +156,7 @@ report() {  # test, better, limit, unit
   printf 'ratios in their order:%s\n' "$(paste -d ' ' "$WORK/$name.A.pairs" "$WORK/$name.B.pairs" | awk '{ printf " %.3f", $1 / $2 }')"
   paste -d ' ' "$WORK/$name.A.pairs" "$WORK/$name.B.pairs" | "$PROGRAMS/tests/bench/bench-ratio" "$name" "$2" "$3" || rc=1
   awk -v name="$name" -v pairs="$PAIRS" -v ours="$(fell_behind "$WORK/$name.A" "$2" "$best")" -v theirs="$(fell_behind "$WORK/$name.B" "$2" "$best")" 'BEGIN {
-    is_bad = pairs >= 8 && ours - theirs > 1.6 * sqrt(ours + theirs)
+    is_bad = pairs >= 8 && ours + theirs >= 5 && ours - theirs > 1.8 * sqrt(ours + theirs)
     printf "%-4s  %-18s  runs that fell behind: rdmatestd %d, perftest %d\n", is_bad ? "FAIL" : "pass", name, ours, theirs
     exit is_bad }' || rc=1
   ours=$(median "$WORK/$name.A.packets") theirs=$(median "$WORK/$name.B.packets")
@@ -169,6 +169,8 @@ report() {  # test, better, limit, unit
 inside() {
   local row name words better limit unit pair order which rc=0
   local -a program
+  # What runs a test, rdmatestctl with its live line for one, stays off the CPU that measures.
+  taskset -pc 1 $$ >/dev/null
   WORK=$(mktemp -d)
   NODES_DIR=$WORK/nodes
   PAIRS=${1:-25}; shift || :

@@ -255,6 +255,19 @@ static void messages_that_did_not_arrive_are_told_unless_so_many_may_be_lost(voi
 	diagnose_measurement(m);
 	assert_int_equal(m->findings.count, 0);
 
+	/* A receiver without a CPU may have had no receive posted: neither finding is sure then. */
+	assert_null(expectation_parse("lost_ops == 0", &result->expectation));
+	result->outcome = OUTCOME_MISSED;
+	m->responder.totals.window_ns = 1000000000;
+	m->responder.totals.worker_cpu_ns = 500000000;
+	diagnose_measurement(m);
+	assert_false(finding_has(&m->findings, FINDING_MESSAGES_LOST, CONFIDENCE_LIKELY));
+	assert_true(finding_has(&m->findings, FINDING_MESSAGES_LOST, CONFIDENCE_POSSIBLE));
+	assert_false(finding_has(&m->findings, FINDING_EXPECTATION_MISSED, CONFIDENCE_LIKELY));
+	assert_true(finding_has(&m->findings, FINDING_EXPECTATION_MISSED, CONFIDENCE_POSSIBLE));
+	memset(&m->findings, 0, sizeof(m->findings));
+	m->responder.totals.window_ns = 0;
+
 	m->expectation_count = 0;
 	diagnose_measurement(m);
 	assert_int_equal(m->findings.count, 1);

@@ -198,14 +198,7 @@ static void over_uc_what_arrived_is_judged(void **state)
 	expect_outcome(m, "lost_ops.ratio < 25%", OUTCOME_MISSED, 0.25);
 	/* A quarter of what was sent has no part in a rate. */
 	expect_outcome(m, "ops_rate.mean >= 1125/s", OUTCOME_MET, 1125);
-	/* Of an interval the receiver alone knows it. */
-	m->responder.totals.interval_count = 2;
-	m->responder.totals.intervals = memory_new_array(2, sizeof(*m->responder.totals.intervals));
-	m->responder.totals.intervals[0] = (struct sample){ 0, 1000000000, 1500, 1500 };
-	m->responder.totals.intervals[1] = (struct sample){ 1000000000, 2000000000, 7, 7 };
-	expect_outcome(m, "ops_rate.max >= 1500/s", OUTCOME_MET, 1500);
-	expect_outcome(m, "ops_rate.min >= 8/s", OUTCOME_MISSED, 7);
-	sample_totals_done(&m->responder.totals);
+	expect_inconclusive(m, "ops_rate.max >= 1500/s", "of the whole run, not of its intervals");
 	free_measurement(m);
 }
 
@@ -236,6 +229,13 @@ static void a_share_of_the_link_rate_is_of_the_lower_link_less_headers(void **st
 	m->initiator.port.link_layer = LINK_LAYER_INFINIBAND;
 	m->assignment.workload.qp.path_mtu = 4096;
 	assert_true(fabs(expect_ceiling_bps(m) - 1e11 * 4096 / 4122) < 1);
+	/* A datagram is a packet, with 8 bytes more around it. */
+	m->assignment.workload.qp.qp_type = QP_TYPE_UD;
+	m->assignment.workload.workload.op_count = 1;
+	m->assignment.workload.workload.ops[0] = (struct operation){
+		.kind = OPERATION_SEND, .weight = 1, .size_count = 1, .sizes = { { 1000, 1 } }
+	};
+	assert_true(fabs(expect_ceiling_bps(m) - 1e11 * 1000 / 1034) < 1);
 	m->responder.port.link_rate_bps = 0;
 	assert_true(expect_ceiling_bps(m) == 0);
 	expect_inconclusive(m, "bandwidth.mean >= 90% of link_rate", "link rate");
