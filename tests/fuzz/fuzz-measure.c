@@ -80,6 +80,8 @@ static void shape(struct workload *workload, const char *word)
 	} else if (strcmp(word, "count") == 0) {
 		workload->run.duration_ns = 0;
 		workload->run.iterations = 4000;
+		/* Else a day: nobody knows how long they take. */
+		workload->run.timeout_ns = 60 * SECOND_NS;
 	}
 }
 
