@@ -97,9 +97,7 @@ static void print_end(const json_t *end, struct paper *paper, unsigned indent)
 		return;
 	}
 	text_format(&line, "host %s: %s", field_string(end, "node", "-"), said.data);
-	paper_fill(paper, indent, 0);
-	paper_wrap(paper, PAPER_DIM, indent, line.data);
-	paper_newline(paper);
+	paper_paragraph(paper, PAPER_DIM, indent, line.data);
 }
 
 void hosts_print(const json_t *measurement, struct paper *paper, unsigned indent)

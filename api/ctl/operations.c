@@ -227,9 +227,7 @@ static void print_definitions(const json_t *groups, struct paper *paper, unsigne
 		text_format(&line, "%s\"-\": too few samples", line.length > 0 ? "; " : "");
 	}
 	if (line.length > 0) {
-		paper_fill(paper, indent, 0);
-		paper_wrap(paper, PAPER_DIM, indent, line.data);
-		paper_newline(paper);
+		paper_paragraph(paper, PAPER_DIM, indent, line.data);
 	}
 }
 
@@ -285,9 +283,7 @@ static void print_load(const json_t *measurement, const json_t *all, struct pape
 			    field_show_duration(item, "value_ns", cell));
 	}
 	text_format(&line, " max %s", field_show_duration(all, "service_latency.max_ns", cell));
-	paper_fill(paper, indent, 0);
-	paper_wrap(paper, PAPER_PLAIN, indent, line.data);
-	paper_newline(paper);
+	paper_paragraph(paper, PAPER_PLAIN, indent, line.data);
 }
 
 /* Where completions say only that a message left. */
@@ -323,9 +319,7 @@ static void print_delivery(const json_t *measurement, const json_t *all, struct 
 	} else {
 		text_format(&line, "all %s messages arrived, those of the warm-up counted", sent);
 	}
-	paper_fill(paper, indent, 0);
-	paper_wrap(paper, PAPER_PLAIN, indent, line.data);
-	paper_newline(paper);
+	paper_paragraph(paper, PAPER_PLAIN, indent, line.data);
 }
 
 static size_t count_scope(const json_t *groups, const char *scope)
@@ -377,9 +371,7 @@ static void print_slowest(const json_t *measurement, size_t classes, struct pape
 			    line.length > 0 ? "; " : "", 100 * variation);
 	}
 	if (line.length > 0) {
-		paper_fill(paper, indent, 0);
-		paper_wrap(paper, PAPER_DIM, indent, line.data);
-		paper_newline(paper);
+		paper_paragraph(paper, PAPER_DIM, indent, line.data);
 	}
 }
 

@@ -212,3 +212,10 @@ enum paper_tone paper_tone_of(const char *word)
 	}
 	return PAPER_PLAIN;
 }
+
+void paper_paragraph(struct paper *paper, enum paper_tone tone, unsigned indent, const char *words)
+{
+	paper_fill(paper, indent, 0);
+	paper_wrap(paper, tone, indent, words);
+	paper_newline(paper);
+}

@@ -43,6 +43,8 @@ void paper_add(struct paper *paper, enum paper_tone tone, const char *string);
 void paper_format(struct paper *paper, enum paper_tone tone, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void paper_newline(struct paper *paper);
+/* Words wrapped on lines of their own, all indented alike. */
+void paper_paragraph(struct paper *paper, enum paper_tone tone, unsigned indent, const char *words);
 /* Blanks up to a column; at least `gap` of them. */
 void paper_fill(struct paper *paper, unsigned column, unsigned gap);
 /* Words from the current column on, continued at `indent`. A word is broken only if it is longer

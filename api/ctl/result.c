@@ -155,9 +155,7 @@ static void print_transport(const json_t *measurement, struct paper *paper, unsi
 		text_format(&line, ", MTU %" PRIu64, mtu);
 	}
 	add_path(measurement, &line);
-	paper_fill(paper, indent, 0);
-	paper_wrap(paper, PAPER_PLAIN, indent, line.data);
-	paper_newline(paper);
+	paper_paragraph(paper, PAPER_PLAIN, indent, line.data);
 }
 
 /* How far the numbers can be trusted. */
@@ -184,9 +182,7 @@ static void print_conditions(const json_t *measurement, struct paper *paper, uns
 			    field_show_count(measurement, "initiator.worker.involuntary_switches",
 					     count));
 	}
-	paper_fill(paper, indent, 0);
-	paper_wrap(paper, PAPER_DIM, indent, line.data);
-	paper_newline(paper);
+	paper_paragraph(paper, PAPER_DIM, indent, line.data);
 }
 
 static void print_body(const json_t *measurement, struct paper *paper, unsigned indent)

@@ -13,7 +13,7 @@
  * latency is half the round trip for a ping-pong of write or send, and post to completion
  * otherwise; of an open load from the moment that an operation was meant to begin. service_latency,
  * late_ops and dropped_ops are of open loads alone, lost_ops of transports that may lose what
- * completed. There bandwidth and ops_rate are of what arrived.
+ * completed. There bandwidth and ops_rate are of what arrived, and have means alone.
  */
 
 #include <stdbool.h>

@@ -163,17 +163,23 @@ static void a_stopped_daemon_that_goes_on_in_time_keeps_its_sessions(void **stat
 	scene_done(&scene);
 }
 
+/* Nothing of it reaches b. */
+static void scene_connect_in_vain(struct scene *scene)
+{
+	scene_init(scene);
+	listen_b(scene);
+	world_cut(scene->world, scene->node_a, scene->node_b, WORLD_SILENT);
+	world_enter(scene->node_a);
+	scene->record.session = session_connect(world_event(scene->node_a), NULL, "10.0.0.2", PORT,
+						&scene->a.identity, &record_events, &scene->record);
+	world_enter(NULL);
+}
+
 static void a_connection_that_nobody_answers_ends_after_5_s(void **state)
 {
 	struct scene scene;
 
-	scene_init(&scene);
-	listen_b(&scene);
-	world_cut(scene.world, scene.node_a, scene.node_b, WORLD_SILENT);
-	world_enter(scene.node_a);
-	scene.record.session = session_connect(world_event(scene.node_a), NULL, "10.0.0.2", PORT,
-					       &scene.a.identity, &record_events, &scene.record);
-	world_enter(NULL);
+	scene_connect_in_vain(&scene);
 	world_run(scene.world, 4990 * MS);
 	assert_int_equal(scene.record.closed, 0);
 	world_run(scene.world, 20 * MS);
@@ -187,13 +193,7 @@ static void who_stood_still_while_it_connected_blames_nobody(void **state)
 {
 	struct scene scene;
 
-	scene_init(&scene);
-	listen_b(&scene);
-	world_cut(scene.world, scene.node_a, scene.node_b, WORLD_SILENT);
-	world_enter(scene.node_a);
-	scene.record.session = session_connect(world_event(scene.node_a), NULL, "10.0.0.2", PORT,
-					       &scene.a.identity, &record_events, &scene.record);
-	world_enter(NULL);
+	scene_connect_in_vain(&scene);
 	world_run(scene.world, SECOND_NS);
 	world_freeze(scene.node_a, true);
 	world_run(scene.world, 8 * SECOND_NS);
