@@ -3,9 +3,12 @@
 #
 # Is rdmatestd as good as perftest on real verbs? One boot of the lab, rxe0 against rxe1, both polling, each end with a CPU of its own: PAIRS pairs for every test of TESTS,
 # after one that is discarded. A pair is two runs of each program in the order A B B A (the next pair B A A B), so that a machine that grows slower or faster meanwhile favours
-# neither; what counts of a program is the better one of its two: others on the machine make a run slower, never faster. That one program has more such runs than the other is
+# neither; what counts of a program is the best of its runs: others on the machine make a run slower, never faster. Latencies, whose runs take half a second, are measured twice
+# at each place: half of them take twice as long as the others on a machine that others share. That one program has more such runs than the other is
 # counted apart: what took half as long again as the better program's median (from 8 pairs on). Each virtual CPU stays on one of this machine, and the daemons are started anew before every pair:
-# where a program lies in memory makes some percent under an interpreting QEMU, and perftest draws its place at each run. The scenarios are in lab.yaml. For each test:
+# where a program lies in memory makes some percent under an interpreting QEMU, and perftest draws its place at each run. Loops under SCHED_IDLE keep the CPUs of this machine
+# awake: a virtual one that slept is slow for a second or so, and rdmatestd, which prepares on another CPU, would always begin on one that did, while perftest has just
+# calibrated its clock there. The scenarios are in lab.yaml. For each test:
 #
 #   the median of the ratios rdmatestd/perftest and its 90 % bootstrap interval (ratio.c) against the limit
 #   runs that fell behind, of both programs: rdmatestd may have as many as perftest, and what chance makes of that (1.8 standard deviations, from five such runs on)
@@ -15,7 +18,7 @@
 # programs alike; how often is told.
 #
 # usage: tests/bench/lab.sh [PAIRS [TEST..]]      environment: BUILD (build)
-# Exit status 0: all limits kept; 1: not; 2: cannot be measured. 25 pairs take about 25 minutes, which nothing else should share.
+# Exit status 0: all limits kept; 1: not; 2: cannot be measured. 25 pairs take about 45 minutes, which nothing else should share.
 # shellcheck source-path=SCRIPTDIR
 set -euo pipefail
 export LC_ALL=C.UTF-8
@@ -23,25 +26,28 @@ export LC_ALL=C.UTF-8
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 BENCH=$TOP/tests/bench
 ITERATIONS=0 # of the test under way
-# test | iterations, as in lab.yaml | perftest program and options | better, limit of the bound | unit
-TESTS=("write-bandwidth|1000|ib_write_bw -u 21 -s 65536|least|0.95|MiB/s"
-       "read-bandwidth|1000|ib_read_bw -u 21 -s 65536|least|0.95|MiB/s"
-       "write-latency|5000|ib_write_lat -u 21 -s 2|most|1.10|us"
-       "send-latency|5000|ib_send_lat -u 21 -s 2|most|1.10|us"
-       "read-latency|5000|ib_read_lat -u 21 -s 2|most|1.10|us")
+AWAKE=()
+# test | iterations, as in lab.yaml | perftest program and options | better, limit of the bound | unit | runs at each place of A B B A
+TESTS=("write-bandwidth|1000|ib_write_bw -u 21 -s 65536|least|0.95|MiB/s|1"
+       "read-bandwidth|1000|ib_read_bw -u 21 -s 65536|least|0.95|MiB/s|1"
+       "write-latency|5000|ib_write_lat -u 21 -s 2|most|1.10|us|2"
+       "send-latency|5000|ib_send_lat -u 21 -s 2|most|1.10|us|2"
+       "read-latency|5000|ib_read_lat -u 21 -s 2|most|1.10|us|2")
 
 die() { printf 'bench lab: %s\n' "$*" >&2; exit 2; }
 
 # ---------------------------------------------------------------- on the host
 
 outside() {
-  local tool
+  local tool cpu
   for tool in ib_write_bw jq curl awk; do
     command -v "$tool" >/dev/null || die "$tool is not installed; ./dev setup bench installs it"
   done
   BUILD=$(cd "${BUILD:-$TOP/build}" 2>/dev/null && pwd) || die "there is no build directory; ./dev build makes it"
   [[ -x $BUILD/rdmatestd && -x $BUILD/tests/bench/bench-ratio ]] || die "$BUILD has no rdmatestd or bench-ratio; ./dev build makes them"
-  exec "$TOP/tests/lab/rdma-lab" run --pin -t 7200 --project "$TOP" -e BUILD="$BUILD" -- "$BENCH/lab.sh" --inside "$@"
+  trap 'kill "${AWAKE[@]}" 2>/dev/null || :' EXIT
+  for ((cpu = 0; cpu < $(nproc); cpu++)); do chrt -i 0 sh -c 'while :; do :; done' & AWAKE+=($!); done
+  "$TOP/tests/lab/rdma-lab" run --pin -t 7200 --project "$TOP" -e BUILD="$BUILD" -- "$BENCH/lab.sh" --inside "$@"
 }
 
 # ---------------------------------------------------------------- in the lab
@@ -133,10 +139,15 @@ one() {  # A or B, test, perftest words..
 }
 
 median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }  # file
-# The better of the two runs that a program has in each pair: of rates the higher one, of latencies the lower.
-of_pairs() {  # file, least or most
-  awk -v is_rate="$([[ $2 == least ]] && echo 1 || echo 0)" 'NR % 2 { first = $1; next }
-    { print ((is_rate ? first > $1 : first < $1) ? first : $1) }' "$1"
+# The best of the runs that a program has in each pair: of rates the highest one, of latencies the lowest.
+of_pairs() {  # file, least or most, runs of a pair
+  awk -v is_rate="$([[ $2 == least ]] && echo 1 || echo 0)" -v runs="$3" '
+    NR % runs == 1 || (is_rate ? $1 > best : $1 < best) { best = $1 }
+    NR % runs == 0 { print best }' "$1"
+}
+# What a tenth, a quarter, half, three quarters and nine tenths of the runs do not exceed, between the least and the greatest.
+spread() {  # file
+  sort -n "$1" | awk '{ v[NR] = $1 } END { split("0 0.1 0.25 0.5 0.75 0.9 1", at, " "); for (i = 1; i <= 7; i++) printf " %.4g", v[int(1 + at[i] * (NR - 1) + 0.5)] }'
 }
 fell_behind() {  # file, least or most, the better program's median
   awk -v is_rate="$([[ $2 == least ]] && echo 1 || echo 0)" -v median="$3" '
@@ -146,12 +157,13 @@ better() {  # least or most, two numbers
   printf '%s\n' "$2" "$3" | sort -n | { if [[ $1 == least ]]; then tail -n 1; else head -n 1; fi; }
 }
 
-report() {  # test, better, limit, unit
+report() {  # test, better, limit, unit, runs of a pair
   local name=$1 ours theirs best rc=0
   best=$(better "$2" "$(median "$WORK/$name.A")" "$(median "$WORK/$name.B")")
-  printf '%s: rdmatestd %s, perftest %s %s (medians of %d runs)\n' "$name" "$(median "$WORK/$name.A")" "$(median "$WORK/$name.B")" "$4" $((2 * PAIRS))
-  of_pairs "$WORK/$name.A" "$2" >"$WORK/$name.A.pairs"
-  of_pairs "$WORK/$name.B" "$2" >"$WORK/$name.B.pairs"
+  printf '%s: rdmatestd %s, perftest %s %s (medians of %d runs)\n' "$name" "$(median "$WORK/$name.A")" "$(median "$WORK/$name.B")" "$4" $(($5 * PAIRS))
+  of_pairs "$WORK/$name.A" "$2" "$5" >"$WORK/$name.A.pairs"
+  of_pairs "$WORK/$name.B" "$2" "$5" >"$WORK/$name.B.pairs"
+  printf 'spread of the runs, 0 10 25 50 75 90 100 %%: rdmatestd%s; perftest%s\n' "$(spread "$WORK/$name.A")" "$(spread "$WORK/$name.B")"
   # To be seen: whether they scatter, drift or fall into two heaps.
   printf 'ratios in their order:%s\n' "$(paste -d ' ' "$WORK/$name.A.pairs" "$WORK/$name.B.pairs" | awk '{ printf " %.3f", $1 / $2 }')"
   paste -d ' ' "$WORK/$name.A.pairs" "$WORK/$name.B.pairs" | "$PROGRAMS/tests/bench/bench-ratio" "$name" "$2" "$3" || rc=1
@@ -167,7 +179,7 @@ report() {  # test, better, limit, unit
 }
 
 inside() {
-  local row name words better limit unit pair order which rc=0
+  local row name words better limit unit times time pair order which rc=0
   local -a program
   # What runs a test, rdmatestctl with its live line for one, stays off the CPU that measures.
   taskset -pc 1 $$ >/dev/null
@@ -179,7 +191,7 @@ inside() {
   nodes_of_the_lab
   daemons_write
   for row in "${TESTS[@]}"; do
-    IFS='|' read -r name ITERATIONS words better limit unit <<<"$row"
+    IFS='|' read -r name ITERATIONS words better limit unit times <<<"$row"
     [[ $# == 0 || " $* " == *" $name "* ]] || continue
     read -ra program <<<"$words"
     daemons_anew
@@ -188,9 +200,11 @@ inside() {
     for ((pair = 0; pair < PAIRS; pair++)); do
       daemons_anew
       if ((pair % 2)); then order="B A A B"; else order="A B B A"; fi
-      for which in $order; do one "$which" "$name" "${program[@]}"; done
+      for which in $order; do
+        for ((time = 0; time < times; time++)); do one "$which" "$name" "${program[@]}"; done
+      done
     done
-    report "$name" "$better" "$limit" "$unit" || rc=1
+    report "$name" "$better" "$limit" "$unit" $((2 * times)) || rc=1
   done
   nodes_down || rc=2
   printf 'runs made again: rdmatestd %d, perftest %d\n' "$REPEATED_A" "$REPEATED_B"
