@@ -61,15 +61,22 @@ static void add_mtu(struct table *table, const json_t *port)
 
 static void add_rate(struct table *table, const json_t *port)
 {
-	uint64_t rate;
-	char cell[UNITS_SIZE];
+	uint64_t rate, lanes;
+	char cell[UNITS_SIZE + 16], *end;
 
 	/* 0: the driver does not tell. */
 	if (!field_u64(port, "link_rate_bps", &rate) || rate == 0) {
 		table_cell(table, PAPER_PLAIN, NULL);
 		return;
 	}
-	table_cell(table, PAPER_PLAIN, units_format_rate((double)rate, cell));
+	units_format_rate((double)rate, cell);
+	/* What an Ethernet device says of lanes is made up from its speed. */
+	if (strcmp(field_string(port, "link_layer", ""), "infiniband") == 0 &&
+	    field_u64(port, "link_width", &lanes) && lanes > 0) {
+		end = cell + strlen(cell);
+		snprintf(end, 16, " (%" PRIu64 "X)", lanes > 99 ? 99 : lanes);
+	}
+	table_cell(table, PAPER_PLAIN, cell);
 }
 
 static void add_port(struct table *table, const json_t *port)

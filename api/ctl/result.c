@@ -9,6 +9,7 @@
 #include "ctl/hosts.h"
 #include "ctl/operations.h"
 #include "ctl/remarks.h"
+#include "ctl/repeats.h"
 #include "ctl/run_name.h"
 #include "ctl/verdict_word.h"
 
@@ -318,5 +319,6 @@ void result_print(const json_t *run, bool is_full, struct paper *paper)
 	} else {
 		print_pairs(measurements, is_full, paper);
 	}
+	repeats_print(field_array(run, "repeats"), paper, 2);
 	print_footer(run, paper);
 }

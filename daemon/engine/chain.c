@@ -130,7 +130,7 @@ int chain_init(struct chain *chain, const struct flow *flow, struct error *err)
 	return 0;
 }
 
-static size_t slot_of(const struct chain *chain, size_t qp_index, uint64_t position)
+size_t chain_slot(const struct chain *chain, size_t qp_index, uint64_t position)
 {
 	return qp_index * chain->length + position % chain->length;
 }
@@ -145,7 +145,7 @@ uint64_t chain_bytes(const struct chain *chain, size_t qp_index, uint64_t positi
 
 uint32_t chain_class(const struct chain *chain, size_t qp_index, uint64_t position)
 {
-	return chain->slots[slot_of(chain, qp_index, position)].class_index;
+	return chain->slots[chain_slot(chain, qp_index, position)].class_index;
 }
 
 void chain_count(const struct chain *chain, size_t qp_index, uint64_t from, uint64_t to,
@@ -169,7 +169,7 @@ struct ibv_send_wr *chain_tail(struct chain *chain, size_t qp_index, uint64_t po
 	struct ibv_send_wr *tail = chain->tail;
 
 	for (size_t i = 0; i < count; i++) {
-		tail[i] = chain->wrs[slot_of(chain, qp_index, position + i)];
+		tail[i] = chain->wrs[chain_slot(chain, qp_index, position + i)];
 		tail[i].next = i + 1 < count ? &tail[i + 1] : NULL;
 	}
 	tail[count - 1].send_flags |= IBV_SEND_SIGNALED;

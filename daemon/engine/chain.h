@@ -64,6 +64,8 @@ uint64_t chain_bytes(const struct chain *chain, size_t qp_index, uint64_t positi
 void chain_count(const struct chain *chain, size_t qp_index, uint64_t from, uint64_t to,
 		 uint64_t *counts);
 uint32_t chain_class(const struct chain *chain, size_t qp_index, uint64_t position);
+/* The wr_id of the request at a position. */
+size_t chain_slot(const struct chain *chain, size_t qp_index, uint64_t position);
 /* Copies `count` (at most post_list) requests from a position on and has the last one signalled,
  * wr_id FLOW_WR_TAIL. */
 struct ibv_send_wr *chain_tail(struct chain *chain, size_t qp_index, uint64_t position,

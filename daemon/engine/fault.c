@@ -19,7 +19,10 @@ static struct failure *first_failure(struct flow *flow, uint64_t now_ticks)
 	if (error_is_set(&failure->error) && !is_flush) {
 		return NULL;
 	}
-	*failure = (struct failure){ .operation = -1, .flushed = failure->flushed };
+	uint64_t flushed = failure->flushed;
+
+	*failure = FAILURE_INIT;
+	failure->flushed = flushed;
 	text_copy(failure->node, sizeof(failure->node), local->node);
 	text_copy(failure->device, sizeof(failure->device), local->device);
 	failure->at_ns =
@@ -102,14 +105,22 @@ static void record_completion(struct flow *flow, struct failure *failure, const 
 {
 	size_t qp_index = SIZE_MAX;
 	int operation = flow->pattern->operation(flow, wc->wr_id, &qp_index);
+	char size[UNITS_SIZE], of_size[UNITS_SIZE + 8] = "";
 
 	set_place(flow, failure, qp_index, operation);
 	failure->qp_num = wc->qp_num;
 	failure->vendor_err = wc->vendor_err;
+	if (flow->pattern->explain) {
+		flow->pattern->explain(flow, wc->wr_id, failure);
+	}
+	if (failure->size_bytes != FAILURE_UNKNOWN) {
+		snprintf(of_size, sizeof(of_size), " of %s",
+			 units_format_size(failure->size_bytes, size));
+	}
 	error_set(&failure->error, -EIO, ERROR_DEVICE,
-		  "%s on queue pair 0x%x to node \"%s\" (queue pair 0x%llx) ended with %s (%d)",
-		  (wc->wr_id & FLOW_WR_RECEIVE) ? "receive" : operation_word(operation), wc->qp_num,
-		  assignment_remote(flow->assignment)->node,
+		  "%s%s on queue pair 0x%x to node \"%s\" (queue pair 0x%llx) ended with %s (%d)",
+		  (wc->wr_id & FLOW_WR_RECEIVE) ? "receive" : operation_word(operation), of_size,
+		  wc->qp_num, assignment_remote(flow->assignment)->node,
 		  (unsigned long long)(qp_index < flow->remote->qp_count
 					       ? flow->remote->qps[qp_index].qp_num
 					       : 0),

@@ -70,6 +70,9 @@ struct flow_pattern {
 	/* Kind of operation behind a completion's wr_id, -1 when not known; and its queue pair's
 	 * index. */
 	int (*operation)(const struct flow *flow, uint64_t wr_id, size_t *ret_qp);
+	/* Fills size_bytes and completed_bytes of a request that failed, as far as they are known.
+	 * NULL: never. */
+	void (*explain)(const struct flow *flow, uint64_t wr_id, struct failure *failure);
 	/* Fills posted, completed and bytes of each class in the window. NULL: has no classes. */
 	void (*class_totals)(const struct flow *flow, struct class_totals *classes);
 };

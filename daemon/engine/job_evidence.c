@@ -65,7 +65,7 @@ static void look_at_port(struct job *job, struct port_after *ret)
 {
 	const struct endpoint *local = assignment_local(&job->assignment);
 
-	port_look(job->device, local->port_num, local->gid_index, ret);
+	port_look(job->pool->sys_root, job->device, local->port_num, local->gid_index, ret);
 }
 
 void job_evidence_port(struct job *job, struct error *err)

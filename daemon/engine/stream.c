@@ -318,6 +318,57 @@ static int stream_operation(const struct flow *flow, uint64_t wr_id, size_t *ret
 	return -1;
 }
 
+/* Where in the deck of a queue pair a request is that failed; what is before it has completed. */
+static bool failed_position(const struct stream *stream, uint64_t wr_id, size_t *ret_qp,
+			    uint64_t *ret)
+{
+	if (wr_id < stream->chain.slot_count) {
+		const struct stream_qp *qp;
+
+		*ret_qp = stream->chain.slots[wr_id].qp_index;
+		qp = &stream->qps[*ret_qp];
+		for (*ret = qp->completed; *ret < qp->posted; ++*ret) {
+			if (chain_slot(&stream->chain, *ret_qp, *ret) == wr_id) {
+				return true;
+			}
+		}
+		return false;
+	}
+	*ret_qp = wr_id & ~FLOW_WR_TAIL;
+	if (!(wr_id & FLOW_WR_TAIL) || *ret_qp >= stream->qp_count ||
+	    stream->qps[*ret_qp].posted == 0) {
+		return false;
+	}
+	*ret = stream->qps[*ret_qp].posted - 1;
+	return true;
+}
+
+static void stream_explain(const struct flow *flow, uint64_t wr_id, struct failure *failure)
+{
+	const struct stream *stream = flow->own;
+	uint64_t completed[LIMIT_CLASSES] = { 0 };
+	uint64_t position;
+	size_t qp_index;
+
+	if (!failed_position(stream, wr_id, &qp_index, &position)) {
+		return;
+	}
+	failure->size_bytes =
+		flow->classes[chain_class(&stream->chain, qp_index, position)].size_bytes;
+	for (size_t i = 0; i < stream->qp_count; i++) {
+		chain_count(&stream->chain, i, 0,
+			    i == qp_index ? position : stream->qps[i].completed, completed);
+	}
+	for (size_t i = 0; i < flow->class_count; i++) {
+		/* Before a warm-up that was drained all of them may have been. */
+		if ((completed[i] > 0 || stream->before_operations > 0) &&
+		    (failure->completed_bytes == FAILURE_UNKNOWN ||
+		     flow->classes[i].size_bytes > failure->completed_bytes)) {
+			failure->completed_bytes = flow->classes[i].size_bytes;
+		}
+	}
+}
+
 static void stream_class_totals(const struct flow *flow, struct class_totals *classes)
 {
 	const struct stream *stream = flow->own;
@@ -459,5 +510,6 @@ const struct flow_pattern stream_pattern = {
 	.is_waiting = stream_is_waiting,
 	.describe = stream_describe,
 	.operation = stream_operation,
+	.explain = stream_explain,
 	.class_totals = stream_class_totals,
 };

@@ -206,6 +206,7 @@ json_t *records_port(const struct port *port)
 	json_set_string(object, "state", port_state_names[port->state]);
 	json_set_string(object, "link_layer", link_layer_names[port->link_layer]);
 	set_known(object, "link_rate_bps", port->link_rate_bps > 0, port->link_rate_bps);
+	set_known(object, "link_width", port->link_width > 0, port->link_width);
 	json_set_u64(object, "active_mtu_bytes", port->active_mtu_bytes);
 	json_set_u64(object, "max_mtu_bytes", port->max_mtu_bytes);
 	json_set_u64(object, "lid", port->lid);

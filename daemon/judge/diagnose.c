@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "judge/delivery_evidence.h"
+#include "judge/diagnose_path.h"
 #include "judge/diagnose_peer.h"
 #include "judge/diagnose_port.h"
 #include "judge/driver.h"
@@ -25,8 +26,6 @@ enum {
 	STATUS_REM_OP = 11,
 	STATUS_RNR_RETRY_EXC = 13,
 };
-
-#define VLANS_SIZE (4 * LIMIT_NAME + 100)
 
 /* What a rule about an error looks at. measurement is NULL for the error of a whole run. */
 struct view {
@@ -57,22 +56,6 @@ static const char *node_of(const struct view *view)
 {
 	return view->failure->node[0] ? view->failure->node : "this node";
 }
-
-/* "a node a/rxe0 to b/rxe1", or nothing for a whole run. */
-static const char *path_of(const struct view *view, char *buf, size_t size)
-{
-	const struct measurement *m = view->measurement;
-
-	if (!m) {
-		return "the run";
-	}
-	snprintf(buf, size, "%s/%s to %s/%s", m->initiator.endpoint.node,
-		 m->initiator.endpoint.device, m->responder.endpoint.node,
-		 m->responder.endpoint.device);
-	return buf;
-}
-
-#define PATH_SIZE (4 * LIMIT_NAME + 16)
 
 /* --- one rule each: true when it explains the error, with its finding added --- */
 
@@ -179,14 +162,14 @@ static void doubt_host(const struct view *view, enum finding_code code)
 
 static bool find_stall(const struct view *view)
 {
-	char path[PATH_SIZE];
+	char path[DIAGNOSE_PATH_SIZE];
 
 	if (!is_call(view, "stall")) {
 		return false;
 	}
 	finding_add(view->findings, FINDING_STALLED, confidence_of(view), view->evidence,
 		    "traffic from %s stood still with work outstanding",
-		    path_of(view, path, sizeof(path)));
+		    diagnose_path_name(view->measurement, path, sizeof(path)));
 	doubt_host(view, FINDING_STALLED);
 	return true;
 }
@@ -202,99 +185,9 @@ static bool find_starved(const struct view *view)
 	return true;
 }
 
-/* What a neighbour that does not answer is asked through; "" where no VLAN has a share in it. */
-static const char *write_vlans(const struct measurement *m, char *ret, size_t size)
+static bool find_path(const struct view *view)
 {
-	const struct gid_entry *from =
-		m ? inventory_gid(&m->initiator.port, m->initiator.endpoint.gid_index) : NULL;
-	const struct gid_entry *to =
-		m ? inventory_gid(&m->responder.port, m->responder.endpoint.gid_index) : NULL;
-	char words[2][32] = { "no VLAN", "no VLAN" };
-
-	ret[0] = '\0';
-	if (!from || !to || (!from->vlan && !to->vlan)) {
-		return ret;
-	}
-	if (from->vlan) {
-		snprintf(words[0], sizeof(words[0]), "VLAN %" PRIu64, from->vlan);
-	}
-	if (to->vlan) {
-		snprintf(words[1], sizeof(words[1]), "VLAN %" PRIu64, to->vlan);
-	}
-	if (from->vlan == to->vlan) {
-		snprintf(ret, size, ", which both have in %s (%s, %s)", words[0], from->netdev,
-			 to->netdev);
-	} else {
-		snprintf(ret, size, ": %s is in %s (%s), %s in %s (%s)", m->initiator.endpoint.node,
-			 words[0], from->netdev, m->responder.endpoint.node, words[1], to->netdev);
-	}
-	return ret;
-}
-
-static bool find_unresolved_path(const struct view *view)
-{
-	bool is_silent = is_errno(view, ETIMEDOUT) || is_errno(view, EHOSTUNREACH) ||
-			 is_errno(view, ENETUNREACH) || is_errno(view, EHOSTDOWN);
-	char path[PATH_SIZE];
-	char vlans[VLANS_SIZE];
-
-	if (view->failure->error.stage == STAGE_RESOLVE) {
-		finding_add(view->findings, FINDING_PATH_UNRESOLVED, CONFIDENCE_CERTAIN,
-			    view->evidence, "no addresses for %s: %s",
-			    path_of(view, path, sizeof(path)), view->failure->error.text);
-		return true;
-	}
-	if (view->failure->error.stage == STAGE_MODIFY_QP &&
-	    (is_errno(view, ENODEV) || is_errno(view, ENODATA))) {
-		finding_add(view->findings, FINDING_PATH_UNRESOLVED, CONFIDENCE_LIKELY,
-			    view->evidence, "no network interface is behind the GID of %s any more",
-			    node_of(view));
-		return true;
-	}
-	if (view->failure->error.stage != STAGE_MODIFY_QP || !is_silent) {
-		return false;
-	}
-	finding_add(view->findings, FINDING_PATH_UNRESOLVED, CONFIDENCE_LIKELY, view->evidence,
-		    "%s got no answer for the address of the other end of %s%s", node_of(view),
-		    path_of(view, path, sizeof(path)),
-		    write_vlans(view->measurement, vlans, sizeof(vlans)));
-	return true;
-}
-
-static const char *driver_of(const struct view *view)
-{
-	const struct measurement *m = view->measurement;
-
-	if (!m) {
-		return "";
-	}
-	return strcmp(view->failure->node, m->responder.endpoint.node) == 0
-		       ? m->responder.port.driver
-		       : m->initiator.port.driver;
-}
-
-static bool find_lost_path(const struct view *view)
-{
-	bool has_heard_both = view->measurement && view->measurement->responder.has_totals;
-	char path[PATH_SIZE];
-
-	if (view->failure->error.kind != ERROR_KIND_WC_STATUS ||
-	    !driver_may_mean(driver_of(view), view->failure->error.number, DRIVER_SILENCE)) {
-		return false;
-	}
-	/* Both daemons were heard to the end: then it is not that one of them died. */
-	finding_add(
-		view->findings, FINDING_PATH_LOST,
-		has_heard_both ? CONFIDENCE_CERTAIN : CONFIDENCE_LIKELY, view->evidence,
-		"packets do not get through from %s: retries were used up without an acknowledgement",
-		path_of(view, path, sizeof(path)));
-	if (!has_heard_both) {
-		finding_doubt(view->findings, FINDING_PATH_LOST,
-			      "the other end sent no totals: it may not have been there to answer");
-	} else {
-		port_evidence_doubt_path(view->measurement, view->findings);
-	}
-	return true;
+	return diagnose_path(view->failure, view->measurement, view->evidence, view->findings);
 }
 
 static bool find_receiver(const struct view *view)
@@ -399,12 +292,13 @@ static bool find_anything(const struct view *view)
 
 /* The first that explains the error ends the search: the special before the general. */
 static bool (*const error_rules[])(const struct view *view) = {
-	find_bug,	 find_abort,	     find_peer,		 find_sick_device,
-	find_port,	 find_absent_device, find_limit,	 find_unsupported,
-	find_deadline,	 find_stall,	     find_starved,	 find_unresolved_path,
-	find_lost_path,	 find_receiver,	     find_remote_access, find_refused_request,
-	find_completion, find_no_permission, find_resource,	 find_input,
-	find_setup,	 find_anything,
+	find_bug,	  find_abort,	      find_peer,
+	find_sick_device, find_port,	      find_absent_device,
+	find_limit,	  find_unsupported,   find_deadline,
+	find_stall,	  find_starved,	      find_path,
+	find_receiver,	  find_remote_access, find_refused_request,
+	find_completion,  find_no_permission, find_resource,
+	find_input,	  find_setup,	      find_anything,
 };
 
 static void write_end_evidence(const struct participant *end, const char *name, char *out,
@@ -584,6 +478,7 @@ void diagnose_measurement(struct measurement *measurement)
 	find_too_few(measurement);
 	port_evidence_find(measurement);
 	diagnose_port_flaps(measurement);
+	diagnose_port_links(measurement);
 }
 
 void diagnose_run(struct run *run)

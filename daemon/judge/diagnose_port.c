@@ -351,3 +351,41 @@ void diagnose_port_flaps(struct measurement *measurement)
 	finding_doubt(&measurement->findings, FINDING_PORT_DOWN,
 		      "the run came to its end without an error all the same");
 }
+
+static void write_link(uint64_t rate_bps, uint64_t width, char *out, size_t size)
+{
+	char rate[UNITS_SIZE];
+
+	snprintf(out, size, "%s", units_format_rate((double)rate_bps, rate));
+	if (width > 0) {
+		snprintf(out + strlen(out), size - strlen(out), " (%" PRIu64 " lanes)", width);
+	}
+}
+
+/* Both moments are asked in the same way; what either does not tell says nothing. */
+void diagnose_port_links(struct measurement *measurement)
+{
+	const struct participant *const ends[] = { &measurement->initiator,
+						   &measurement->responder };
+	char before[UNITS_SIZE + 32], now[UNITS_SIZE + 32], evidence[LIMIT_TEXT];
+
+	for (size_t i = 0; i < 2; i++) {
+		const struct port *port = &ends[i]->port;
+		const struct port_after *after = after_of(ends[i]);
+
+		/* A port that is down has no rate to speak of. */
+		if (!after->is_known || !after->is_present || after->state != PORT_STATE_ACTIVE ||
+		    after->link_rate_bps == 0 || after->link_rate_bps >= port->link_rate_bps) {
+			continue;
+		}
+		write_link(port->link_rate_bps, port->link_width, before, sizeof(before));
+		write_link(after->link_rate_bps, after->link_width, now, sizeof(now));
+		snprintf(evidence, sizeof(evidence), "%s when it was planned, %s afterwards",
+			 before, now);
+		finding_add(&measurement->findings, FINDING_LINK_SLOWER, CONFIDENCE_CERTAIN,
+			    evidence, "the link of %s/%s port %" PRIu64 " came down to %s",
+			    ends[i]->endpoint.node, ends[i]->endpoint.device,
+			    ends[i]->endpoint.port_num, now);
+		return;
+	}
+}

@@ -18,3 +18,6 @@ bool diagnose_port(const struct failure *failure, const struct measurement *meas
 
 /* Of a measurement without an error: a port that was down and came back in time. */
 void diagnose_port_flaps(struct measurement *measurement);
+
+/* Of any: a link that is slower after it than it was when the run was planned. */
+void diagnose_port_links(struct measurement *measurement);

@@ -262,6 +262,16 @@ static void take_actual(struct expectation_result *result, const struct measurem
 	}
 }
 
+bool expect_actual(const struct measurement *measurement, const struct expectation *expectation,
+		   double *ret)
+{
+	struct expectation_result result = { .expectation = *expectation };
+
+	take_actual(&result, measurement);
+	*ret = result.actual;
+	return result.has_actual;
+}
+
 /* --- outcomes --- */
 
 static bool is_met(int compare, double actual, double limit)

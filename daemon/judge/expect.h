@@ -15,6 +15,11 @@
  */
 void expect_evaluate(struct measurement *measurement, const struct expectations *expectations);
 
+/* The value that an expectation compares: ns, bit/s, operations/s, a count or a ratio. False when
+ * it is not known. */
+bool expect_actual(const struct measurement *measurement, const struct expectation *expectation,
+		   double *ret);
+
 /*
  * What payload could reach at most, bit/s: the lower link rate of both ports less the headers of
  * full packets at the path MTU (RoCE v2 over Ethernet with preamble, gap, FCS and, if the GID has

@@ -9,6 +9,7 @@
 #include "judge/expect.h"
 #include "judge/host_evidence.h"
 #include "judge/port_evidence.h"
+#include "judge/repetition.h"
 #include "model/delivery.h"
 
 /* By the call that jobs name; what is not here goes by class and stage. */
@@ -183,6 +184,7 @@ void judgement_measurement(struct measurement *measurement)
 		.is_receiver = host_evidence_is_starved(measurement, &measurement->responder),
 	};
 
+	repetition_take(measurement);
 	if (error_is_set(&measurement->first_error.error)) {
 		measurement->verdict = judgement_of_failure(&measurement->first_error);
 		if (measurement->verdict == VERDICT_FAIL && is_hosts(measurement)) {

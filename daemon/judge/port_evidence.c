@@ -242,6 +242,7 @@ bool port_evidence_is_degraded(const struct measurement *measurement)
 	return finding_has(findings, FINDING_RETRANSMISSIONS, CONFIDENCE_LIKELY) ||
 	       finding_has(findings, FINDING_ICRC_ERRORS, CONFIDENCE_LIKELY) ||
 	       finding_has(findings, FINDING_LINK_ERRORS, CONFIDENCE_LIKELY) ||
+	       finding_has(findings, FINDING_LINK_SLOWER, CONFIDENCE_LIKELY) ||
 	       finding_has(findings, FINDING_PORT_DOWN, CONFIDENCE_LIKELY);
 }
 

@@ -89,6 +89,10 @@ const struct schema_field assignment_fields[] = {
 	SECTION(workload, workload_fields),
 	SECTION(run, run_fields),
 	SECTION(cpu, cpu_fields),
+	{ .key = "memory",
+	  .type = SCHEMA_MAP,
+	  .offset = offsetof(struct assignment, workload) + offsetof(struct workload, memory),
+	  .fields = memory_fields },
 	{ .key = "seed",
 	  .type = SCHEMA_INTEGER,
 	  .is_required = true,
@@ -162,10 +166,15 @@ const struct endpoint *assignment_remote(const struct assignment *assignment)
 
 uint64_t assignment_pinned_bytes(const struct assignment *assignment)
 {
+	const struct memory_settings *memory = &assignment->workload.memory;
 	struct buffer_layout layout;
 
 	buffer_layout_of(&assignment->workload, &layout);
-	return layout.total_bytes;
+	if (memory->kind != MEMORY_HUGEPAGE) {
+		return layout.total_bytes;
+	}
+	return (layout.total_bytes + memory->hugepage_bytes - 1) / memory->hugepage_bytes *
+	       memory->hugepage_bytes;
 }
 
 struct first_problem {

@@ -68,6 +68,8 @@ json_t *failure_write(const struct failure *failure)
 			failure->operation >= 0 && failure->operation < OPERATION_KINDS
 				? operation_names[failure->operation]
 				: NULL);
+	json_set_u64(object, "size_bytes", failure->size_bytes);
+	json_set_u64(object, "completed_bytes", failure->completed_bytes);
 	json_set_u64(object, "at_ns", failure->at_ns);
 	json_set_u64(object, "flushed", failure->flushed);
 	return object;
@@ -152,6 +154,16 @@ static int read_error(const json_t *json, struct error *ret, struct error *err)
 	return 0;
 }
 
+/* null, or no such member: not known. */
+static int read_known(const json_t *json, const char *key, uint64_t *ret, struct error *err)
+{
+	if (json_is_null(json_object_get(json, key)) || !json_object_get(json, key)) {
+		*ret = FAILURE_UNKNOWN;
+		return 0;
+	}
+	return json_get_u64(json, key, 0, UINT32_MAX, ret, err);
+}
+
 int failure_read(const json_t *json, struct failure *ret, struct error *err)
 {
 	struct failure failure = FAILURE_INIT;
@@ -173,6 +185,8 @@ int failure_read(const json_t *json, struct failure *ret, struct error *err)
 		    0 ||
 	    (r = read_word(json, "op", operation_word, OPERATION_KINDS - 1, -1, &failure.operation,
 			   err)) < 0 ||
+	    (r = read_known(json, "size_bytes", &failure.size_bytes, err)) < 0 ||
+	    (r = read_known(json, "completed_bytes", &failure.completed_bytes, err)) < 0 ||
 	    (r = json_get_u64_or(json, "at_ns", 0, INT64_MAX, &failure.at_ns, err)) < 0 ||
 	    (r = json_get_u64_or(json, "flushed", 0, INT64_MAX, &failure.flushed, err)) < 0) {
 		return r;

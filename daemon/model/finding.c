@@ -46,6 +46,8 @@ const char *const confidence_names[] = { "possible", "likely", "certain", NULL }
 #define SLUG_MTU_SHRUNK "mtu-shrunk"
 #define SLUG_NO_PERMISSION "no-permission"
 #define SLUG_MESSAGES_LOST "messages-lost"
+#define SLUG_SIZE_THRESHOLD "size-threshold"
+#define SLUG_LINK_SLOWER "link-slower"
 #define SLUG_PORT_IN_USE "port-in-use"
 #define SLUG_DUTY_CYCLE "duty-cycle"
 #define SLUG_DEVICE_SICK "device-sick"

@@ -51,6 +51,7 @@ struct port {
 	uint64_t active_mtu_bytes;
 	uint64_t max_mtu_bytes;
 	uint64_t link_rate_bps; /* 0 = unknown */
+	uint64_t link_width; /* lanes of the link, as verbs has them; 0 = unknown */
 	uint64_t lid;
 	uint64_t configured_gid_index; /* daemon.devices[].gid_index or auto */
 	uint64_t pkey_count;

@@ -10,6 +10,7 @@
 #define LIMIT_TEXT 512 /* a sentence */
 #define LIMIT_LABELS 16 /* labels of a node or scenario */
 #define LIMIT_OPS 16 /* entries of workload.ops */
+#define LIMIT_REPEATED 1000 /* measurements of a run that measures each pair several times */
 #define LIMIT_SIZES 32 /* sizes of one entry */
 #define LIMIT_CLASSES 64 /* (operation, size) pairs of a scenario: each has a histogram */
 #define LIMIT_QPS 1024 /* queue pairs of one measurement */

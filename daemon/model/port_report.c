@@ -58,6 +58,8 @@ static json_t *write_after(const struct port_after *after)
 	json_set_bool(object, "is_present", after->is_present);
 	json_set_string(object, "state", port_state_names[after->state]);
 	json_set_u64(object, "active_mtu_bytes", after->active_mtu_bytes);
+	json_set_u64(object, "link_rate_bps", after->link_rate_bps);
+	json_set_u64(object, "link_width", after->link_width);
 	json_set_string(object, "gid", after->gid[0] ? after->gid : NULL);
 	return object;
 }
@@ -139,6 +141,9 @@ static int read_after(const json_t *json, struct port_after *ret, struct error *
 	    (r = read_word(object, "state", port_state_names, &ret->state, err)) < 0 ||
 	    (r = json_get_u64(object, "active_mtu_bytes", 0, UINT32_MAX, &ret->active_mtu_bytes,
 			      err)) < 0 ||
+	    (r = json_get_u64_or(object, "link_rate_bps", 0, INT64_MAX, &ret->link_rate_bps, err)) <
+		    0 ||
+	    (r = json_get_u64_or(object, "link_width", 0, UINT8_MAX, &ret->link_width, err)) < 0 ||
 	    (r = json_get_string_or(object, "gid", ret->gid, sizeof(ret->gid), err)) < 0) {
 		return r;
 	}

@@ -46,6 +46,8 @@ struct port_after {
 	bool is_present; /* in the list of devices; if not, nothing below is known */
 	int state; /* enum port_state */
 	uint64_t active_mtu_bytes; /* 0: not known */
+	uint64_t link_rate_bps; /* 0: not known */
+	uint64_t link_width; /* lanes; 0: not known */
 	char gid[48]; /* what is at the gid_index of the job now; "::" nothing, "" not known */
 };
 

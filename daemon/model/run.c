@@ -42,6 +42,7 @@ static void free_measurement(struct measurement *measurement)
 {
 	free_participant(&measurement->initiator);
 	free_participant(&measurement->responder);
+	free(measurement->repeat_values);
 	free(measurement);
 }
 
@@ -220,6 +221,7 @@ json_t *run_write_head(const struct run *run)
 	json_set_take(object, "plan", write_plan(run));
 	json_set_take(object, "error", failure_write(&run->error));
 	json_set_take(object, "findings", finding_write(&run->findings));
+	json_set_take(object, "repeats", repeat_write(run));
 	return object;
 }
 

@@ -12,6 +12,7 @@
 #include "model/expectation.h"
 #include "model/finding.h"
 #include "model/port_use.h"
+#include "model/repeat.h"
 #include "model/sample.h"
 #include "model/scenario.h"
 #include "model/verdict.h"
@@ -46,7 +47,10 @@ struct participant {
 };
 
 struct measurement {
-	uint64_t pair;
+	uint64_t pair; /* of the run's plan; each time that a pair is measured has its own */
+	uint64_t repeat_index; /* which time, from 0; pair - repeat_index is that of the first */
+	uint64_t repeat_count; /* how many times in all; 0 and 1: once */
+	struct repeat_values *repeat_values; /* owned; NULL: measured once, or ended in an error */
 	struct assignment assignment; /* the initiator's: resolved values */
 	struct participant initiator;
 	struct participant responder;

@@ -55,6 +55,7 @@ static json_t *write_port(const struct participant *end)
 	json_set_string(object, "link_layer", link_layer_names[port->link_layer]);
 	json_set_string(object, "state", port_state_names[port->state]);
 	set_known(object, "link_rate_bps", port->link_rate_bps, port->link_rate_bps);
+	set_known(object, "link_width", port->link_width, port->link_width);
 	json_set_u64(object, "active_mtu_bytes", port->active_mtu_bytes);
 	json_set_u64(object, "lid", port->lid);
 	json_set_u64(object, "rail", port->rail);
@@ -291,6 +292,9 @@ json_t *run_record_head(const struct measurement *measurement)
 
 	(void)sample_variation(totals, &variation);
 	json_set_u64(object, "pair", measurement->pair);
+	json_set_u64(object, "repeat_index", measurement->repeat_index);
+	json_set_u64(object, "repeat_count",
+		     measurement->repeat_count ? measurement->repeat_count : 1);
 	json_set_string(object, "verdict",
 			measurement->verdict ? verdict_names[measurement->verdict] : NULL);
 	json_set_time(object, "started_at", measurement->started_real_ns);

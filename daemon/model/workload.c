@@ -9,6 +9,7 @@ const char *const workload_direction_names[] = { "forward", "reverse", "both", N
 const char *const load_model_names[] = { "closed", "open", NULL };
 static const char *const arrival_names[] = { "constant", "poisson", NULL };
 static const char *const on_full_names[] = { "delay", "drop", NULL };
+const char *const memory_kind_names[] = { "host", "hugepage", "dmabuf", NULL };
 
 #define S_NS 1000000000ull
 #define DEFAULT_DURATION_NS (10 * S_NS)
@@ -23,6 +24,7 @@ static const char *const on_full_names[] = { "delay", "drop", NULL };
 #define WORKLOAD(member) .offset = offsetof(struct workload_settings, member)
 #define RUN(member) .offset = offsetof(struct run_settings, member)
 #define CPU(member) .offset = offsetof(struct cpu_settings, member)
+#define MEMORY(member) .offset = offsetof(struct memory_settings, member)
 #define SECTION(member) .offset = offsetof(struct workload, member)
 #define LATER(name, instead)                                      \
 	{                                                         \
@@ -336,7 +338,12 @@ const struct schema_field run_fields[] = {
 	  .fallback = "auto",
 	  .doc = "Of the traffic, from its start; auto: twice warm-up and duration, and 30 s; with iterations, warm-up and 10 min." },
 	LATER("bytes", "use duration or iterations"),
-	LATER("repeat", "start the scenario again, or give it schedule.every"),
+	{ .key = "repeat",
+	  .type = SCHEMA_INTEGER,
+	  RUN(repeat),
+	  RANGE(1, LIMIT_REPEATED),
+	  .fallback = "1",
+	  .doc = "Times that each pair is measured, one after the other, each with new queue pairs; the result has mean and confidence interval." },
 	LATER("steady_state", "use a longer warmup"),
 	LATER("on_error", "leave it out: the first error ends a measurement"),
 	LATER("report_every", "use schedule.every"),
@@ -353,6 +360,43 @@ const struct schema_field cpu_fields[] = {
 	  .fallback = "auto",
 	  .doc = "CPU of the measuring thread on both ends; auto: any of the device's NUMA node that is not isolated." },
 	LATER("threads", "leave it out: one thread measures"),
+	{ 0 },
+};
+
+const struct schema_field memory_fields[] = {
+	{ .key = "kind",
+	  .type = SCHEMA_ENUM,
+	  MEMORY(kind),
+	  .names = memory_kind_names,
+	  .fallback = "host",
+	  .doc = "Where the buffers are; hugepage: in huge pages of both hosts (vm.nr_hugepages)." },
+	{ .key = "hugepage_size",
+	  .json_key = "hugepage_bytes",
+	  .type = SCHEMA_SIZE,
+	  MEMORY(hugepage_bytes),
+	  RANGE(64 << 10, 16ull << 30),
+	  .fallback = "2MiB",
+	  .doc = "With kind: hugepage, the size of a page, such as 2MiB or 1GiB: one of /sys/kernel/mm/hugepages." },
+	{ .key = "numa",
+	  .json_key = "numa_node",
+	  .type = SCHEMA_INTEGER,
+	  .has_auto = true,
+	  MEMORY(numa_node),
+	  RANGE(0, 1023),
+	  .fallback = "auto",
+	  .doc = "NUMA node of the buffers on both ends; auto: that of the CPU which registers them." },
+	{ .key = "relaxed_ordering",
+	  .type = SCHEMA_BOOL,
+	  MEMORY(relaxed_ordering),
+	  .fallback = "false",
+	  .doc = "The device may place data in any order (IBV_ACCESS_RELAXED_ORDERING); one that cannot ignores it." },
+	{ .key = "odp",
+	  .type = SCHEMA_BOOL,
+	  MEMORY(odp),
+	  .fallback = "false",
+	  .doc = "On-demand paging (IBV_ACCESS_ON_DEMAND): the buffers are not pinned; refused by a device without it." },
+	LATER("buffers",
+	      "leave it out: a queue pair uses one buffer for each direction, which the cache holds if it can"),
 	{ 0 },
 };
 
@@ -384,6 +428,11 @@ const struct schema_field workload_section_fields[] = {
 	  SECTION(cpu),
 	  .fields = cpu_fields,
 	  .doc = "Where the tester runs." },
+	{ .key = "memory",
+	  .type = SCHEMA_MAP,
+	  SECTION(memory),
+	  .fields = memory_fields,
+	  .doc = "The buffers." },
 	{ 0 },
 };
 

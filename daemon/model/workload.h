@@ -22,6 +22,7 @@ enum workload_direction { DIRECTION_FORWARD, DIRECTION_REVERSE, DIRECTION_BOTH }
 enum load_model { LOAD_CLOSED, LOAD_OPEN };
 enum load_arrival { ARRIVAL_CONSTANT, ARRIVAL_POISSON };
 enum load_on_full { ON_FULL_DELAY, ON_FULL_DROP };
+enum memory_kind { MEMORY_HOST, MEMORY_HUGEPAGE, MEMORY_DMABUF };
 
 extern const char *const qp_type_names[];
 extern const char *const qp_cm_names[];
@@ -29,6 +30,7 @@ extern const char *const cq_mode_names[];
 extern const char *const workload_pattern_names[];
 extern const char *const workload_direction_names[];
 extern const char *const load_model_names[];
+extern const char *const memory_kind_names[];
 
 struct qp_settings {
 	int qp_type;
@@ -91,10 +93,20 @@ struct run_settings {
 	uint64_t interval_ns;
 	uint64_t stall_timeout_ns;
 	uint64_t timeout_ns; /* of the traffic, from its start; auto = 2 * expected + 30 s */
+	uint64_t repeat; /* times that each pair is measured, each with queue pairs of its own */
 };
 
 struct cpu_settings {
 	uint64_t affinity; /* CPU number; auto = the device's NUMA node */
+};
+
+/* Of the one registered buffer of each end. */
+struct memory_settings {
+	int kind; /* enum memory_kind */
+	uint64_t hugepage_bytes; /* of one huge page */
+	uint64_t numa_node; /* SCHEMA_AUTO: where the kernel places it */
+	bool relaxed_ordering;
+	bool odp; /* on-demand paging */
 };
 
 /* Everything a job needs to know of the scenario. */
@@ -104,6 +116,7 @@ struct workload {
 	struct workload_settings workload;
 	struct run_settings run;
 	struct cpu_settings cpu;
+	struct memory_settings memory;
 };
 
 extern const struct schema_field qp_fields[];
@@ -111,7 +124,8 @@ extern const struct schema_field cq_fields[];
 extern const struct schema_field workload_fields[]; /* of struct workload_settings */
 extern const struct schema_field run_fields[];
 extern const struct schema_field cpu_fields[];
-/* The five maps as fields of struct workload: qp, cq, workload, run, cpu. */
+extern const struct schema_field memory_fields[];
+/* The six maps as fields of struct workload: qp, cq, workload, run, cpu, memory. */
 extern const struct schema_field workload_section_fields[];
 
 /*

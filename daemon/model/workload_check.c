@@ -44,6 +44,8 @@ static void check_supported(struct workload_check *check)
 		   "pingpong and stream are");
 	check_word(check, "workload.direction", workload_direction_names, w->workload.direction, 2,
 		   "forward and reverse are");
+	check_word(check, "memory.kind", memory_kind_names, w->memory.kind, 2,
+		   "host and hugepage are");
 }
 
 /* --- operations --- */
@@ -203,6 +205,31 @@ static void check_reads(struct workload_check *check)
 	}
 }
 
+static void check_memory_kind(struct workload_check *check)
+{
+	const struct memory_settings *memory = &check->workload->memory;
+	const struct workload_settings *settings = &check->workload->workload;
+	char is[UNITS_SIZE];
+
+	if (memory->hugepage_bytes & (memory->hugepage_bytes - 1)) {
+		workload_check_complain(check, "memory.hugepage_size", NULL,
+					"%s is no size of a huge page: such as 2MiB or 1GiB",
+					units_write_size(memory->hugepage_bytes, is));
+	}
+	if (memory->odp && memory->kind == MEMORY_HUGEPAGE) {
+		workload_check_complain(
+			check, "memory.odp", "memory.kind",
+			"huge pages are not paged on demand; leave out one of the two");
+	}
+	if (memory->relaxed_ordering && settings->pattern == PATTERN_PINGPONG &&
+	    operation_has(settings->ops, settings->op_count, OPERATION_WRITE)) {
+		workload_check_complain(
+			check, "memory.relaxed_ordering", "workload.pattern",
+			"a ping-pong sees a write by its last byte in memory, which may be there before the others then; "
+			"use write_with_imm or send, or leave it out");
+	}
+}
+
 static void check_memory(struct workload_check *check)
 {
 	uint64_t num_qps = check->workload->qp.num_qps;
@@ -284,7 +311,7 @@ unsigned workload_check(const struct workload *workload, workload_report_fn repo
 	static void (*const checks[])(struct workload_check * check) = {
 		check_supported, check_operations,    workload_check_transport,	  check_path,
 		check_reads,	 check_memory,	      workload_check_queues,	  check_length,
-		check_intervals, workload_check_load, workload_check_queues_ring,
+		check_intervals, workload_check_load, workload_check_queues_ring, check_memory_kind,
 	};
 	struct workload_check check = { .workload = workload, .report = report, .arg = arg };
 

@@ -93,6 +93,8 @@ static struct measurement *add_measurement(struct execution *execution,
 	struct measurement *measurement = run_add_measurement(execution->run);
 
 	measurement->pair = pair->assignment.pair;
+	measurement->repeat_index = pair->repeat_index;
+	measurement->repeat_count = pair->repeat_count;
 	measurement->assignment = pair->assignment;
 	measurement->initiator.endpoint = pair->assignment.initiator;
 	measurement->initiator.port = pair->initiator_port;

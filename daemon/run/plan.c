@@ -22,6 +22,7 @@ struct plan_builder {
 	size_t from_port; /* and of their ports */
 	size_t to_port;
 	bool has_ports; /* the present pair of nodes has had one that go together */
+	uint64_t repeated; /* times that the present pair of ports is in the plan */
 	size_t capacity;
 };
 
@@ -135,6 +136,24 @@ static void add_ports(struct plan *plan, const struct port *a, const struct port
 	take_port(&pair->assignment.responder, &pair->responder_port, is_swapped ? a : b);
 	plan_pair_resolve(pair);
 	plan->briefs[plan->count - 1].is_refused = error_is_set(&pair->failure.error);
+}
+
+/* What cannot run cannot run once. */
+static void repeat_or_go_on(struct plan *plan)
+{
+	struct plan_builder *builder = plan->builder;
+	struct plan_pair *pair = plan->pairs[plan->count - 1];
+	uint64_t count = builder->request.scenario->workload.run.repeat;
+
+	if (!error_is_set(&pair->failure.error)) {
+		pair->repeat_index = builder->repeated++;
+		pair->repeat_count = count;
+		if (builder->repeated < count) {
+			return;
+		}
+	}
+	builder->repeated = 0;
+	builder->to_port++;
 }
 
 static void add_unreachable(struct plan *plan, const struct plan_node *node)
@@ -327,7 +346,17 @@ static int check_room(const struct plan *plan, struct error *err)
 {
 	const struct scenario *scenario = plan->builder->request.scenario;
 
-	if (plan->count < scenario->topology.max_pairs && plan->count < LIMIT_PAIRS) {
+	uint64_t repeat = scenario->workload.run.repeat;
+
+	if (repeat > 1 && plan->count >= LIMIT_REPEATED) {
+		return error_set(err, -E2BIG, ERROR_INPUT,
+				 "scenario \"%s\": with run.repeat %" PRIu64
+				 " it has more than %d measurements; repeat less often, or narrow "
+				 "peers.from and peers.to",
+				 scenario->name, repeat, LIMIT_REPEATED);
+	}
+	if (plan->count < LIMIT_PAIRS &&
+	    plan->count / (repeat ? repeat : 1) < scenario->topology.max_pairs) {
 		return 0;
 	}
 	return error_set(err, -E2BIG, ERROR_INPUT,
@@ -357,7 +386,7 @@ static int add_next(struct plan *plan, struct error *err)
 		if (has_next) {
 			add_ports(plan, &from->ports[builder->from_port],
 				  &to->ports[builder->to_port]);
-			builder->to_port++;
+			repeat_or_go_on(plan);
 			return 1;
 		}
 		if (is_known) {

@@ -15,6 +15,8 @@ struct plan_pair {
 	struct port initiator_port;
 	struct port responder_port;
 	struct failure failure; /* set: this pair cannot run */
+	uint64_t repeat_index; /* run.repeat: which time this is, from 0 */
+	uint64_t repeat_count; /* and how many in all */
 };
 
 /* Assignment and ports are filled in; sets pair->failure when it cannot run. */

@@ -118,6 +118,42 @@ static void compute_rights(const struct assignment *assignment, struct demand *r
 							      : 0;
 }
 
+/* What both ends do to each other's memory: each is one and the other. */
+static uint32_t odp_needs(unsigned traits)
+{
+	uint32_t needs = 0;
+
+	if ((traits & OPERATION_TAKES_RECEIVE) && !(traits & OPERATION_PLACES)) {
+		needs |= IBV_ODP_SUPPORT_SEND;
+	}
+	if (traits & OPERATION_TAKES_RECEIVE) {
+		needs |= IBV_ODP_SUPPORT_RECV;
+	}
+	if (traits & OPERATION_PLACES) {
+		needs |= IBV_ODP_SUPPORT_WRITE;
+	}
+	if (traits & OPERATION_READS) {
+		needs |= IBV_ODP_SUPPORT_READ;
+	}
+	return traits & OPERATION_IS_ATOMIC ? needs | IBV_ODP_SUPPORT_ATOMIC : needs;
+}
+
+static void compute_paging(const struct assignment *assignment, struct demand *ret)
+{
+	const struct workload_settings *workload = &assignment->workload.workload;
+
+	if (assignment->workload.memory.relaxed_ordering) {
+		ret->mr_access |= IBV_ACCESS_RELAXED_ORDERING;
+	}
+	if (!assignment->workload.memory.odp) {
+		return;
+	}
+	ret->mr_access |= IBV_ACCESS_ON_DEMAND;
+	for (size_t i = 0; i < workload->op_count; i++) {
+		ret->odp_needs |= odp_needs(operation_traits(workload->ops[i].kind));
+	}
+}
+
 static void compute_depths(const struct assignment *assignment, struct demand *ret)
 {
 	const struct workload *workload = &assignment->workload;
@@ -172,6 +208,7 @@ int demand_of(const struct assignment *assignment, struct demand *ret, struct er
 	}
 	ret->qp_type = type_of(assignment);
 	compute_rights(assignment, ret);
+	compute_paging(assignment, ret);
 	compute_depths(assignment, ret);
 	compute_inline(assignment, ret);
 	if (ret->is_inline_fixed && ret->min_inline_bytes > ret->max_inline_bytes) {
@@ -322,6 +359,26 @@ static int check_gid(uint64_t gid_index, const struct device *device, uint64_t p
 	return 0;
 }
 
+static int check_paging(const struct demand *demand, const struct device *device, struct error *err)
+{
+	const struct ibv_odp_caps *odp = &device->odp;
+	uint32_t has = demand->qp_type == IBV_QPT_RC   ? odp->per_transport_caps.rc_odp_caps
+		       : demand->qp_type == IBV_QPT_UC ? odp->per_transport_caps.uc_odp_caps
+						       : odp->per_transport_caps.ud_odp_caps;
+
+	if (!(demand->mr_access & IBV_ACCESS_ON_DEMAND) ||
+	    ((odp->general_caps & IBV_ODP_SUPPORT) && (demand->odp_needs & ~has) == 0)) {
+		return 0;
+	}
+	return error_set(
+		err, -EOPNOTSUPP, ERROR_INPUT,
+		"memory.odp: %s has %s (odp_caps in ibv_devinfo -v); leave it out, or choose another device",
+		device->name,
+		odp->general_caps & IBV_ODP_SUPPORT
+			? "no on-demand paging for one of workload.ops on this transport"
+			: "no on-demand paging");
+}
+
 int demand_check(const struct demand *demand, const struct assignment *assignment,
 		 const struct device *device, const struct ibv_port_attr *port, struct error *err)
 {
@@ -341,6 +398,10 @@ int demand_check(const struct demand *demand, const struct assignment *assignmen
 			"%s has no atomic operations (atomic_cap is ATOMIC_NONE in `ibv_devinfo -v`); take them out of "
 			"workload.ops, or choose another device",
 			device->name);
+	}
+	ret = check_paging(demand, device, err);
+	if (ret < 0) {
+		return ret;
 	}
 	ret = check_limits(demand, assignment, device, port, err);
 	if (ret < 0 || local->gid_index == SCHEMA_AUTO) {

@@ -62,6 +62,7 @@ static int try_node(const char *name, struct ibv_device *ib, struct error *err)
 
 static int open_listed(struct device *device, struct ibv_device *ib, struct error *err)
 {
+	struct ibv_device_attr_ex extended = { 0 };
 	int ret = try_node(device->name, ib, err);
 
 	if (ret < 0) {
@@ -87,6 +88,10 @@ static int open_listed(struct device *device, struct ibv_device *ib, struct erro
 	if (ret != 0) {
 		return error_set_call(err, ret, ERROR_DEVICE, STAGE_RESOURCE, "ibv_query_device",
 				      "RDMA device \"%s\" does not tell its limits", device->name);
+	}
+	(void)call_begin("ibv_query_device_ex");
+	if (ibv_query_device_ex(device->context, NULL, &extended) == 0) {
+		device->odp = extended.odp_caps;
 	}
 	return 0;
 }

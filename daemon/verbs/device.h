@@ -20,6 +20,7 @@ struct device {
 	struct ibv_context *context;
 	char name[LIMIT_NAME];
 	struct ibv_device_attr attr;
+	struct ibv_odp_caps odp; /* zeros: none, or a driver that does not tell */
 };
 
 /*

@@ -136,11 +136,8 @@ static uint64_t lane_rate_bps(uint8_t speed)
 	}
 }
 
-/*
- * IBTA codes of PortInfo (LinkWidthActive, LinkSpeedActive), nominal as sysfs has it; 0 when either
- * is unknown.
- */
-static uint64_t link_rate_bps(const struct ibv_port_attr *attr)
+/* IBTA's LinkWidthActive of PortInfo; 0 when it is unknown. */
+static uint64_t link_width(const struct ibv_port_attr *attr)
 {
 	static const struct {
 		uint8_t width;
@@ -149,10 +146,16 @@ static uint64_t link_rate_bps(const struct ibv_port_attr *attr)
 
 	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
 		if (widths[i].width == attr->active_width) {
-			return widths[i].lanes * lane_rate_bps(attr->active_speed);
+			return widths[i].lanes;
 		}
 	}
 	return 0;
+}
+
+/* As the kernel has it, where it has; else nominal from the codes of PortInfo. 0: unknown. */
+static uint64_t link_rate_bps(uint64_t kernel_bps, const struct ibv_port_attr *attr)
+{
+	return kernel_bps ? kernel_bps : link_width(attr) * lane_rate_bps(attr->active_speed);
 }
 
 static void fill_device_facts(const char *sys_root, const struct device *device, struct port *port)
@@ -197,18 +200,19 @@ int port_ask(const char *sys_root, struct device *device, uint64_t port_num, str
 	text_copy(ret->device, sizeof(ret->device), device->name);
 	fill_limits(&device->attr, attr.max_msg_sz, &ret->limits);
 	fill_device_facts(sys_root, device, ret);
-	if (ret->link_rate_bps == 0) {
-		ret->link_rate_bps = link_rate_bps(&attr);
-	}
+	ret->link_rate_bps = link_rate_bps(ret->link_rate_bps, &attr);
+	ret->link_width = link_width(&attr);
 	fill_gids(device, ret);
 	return 0;
 }
 
-void port_look(struct device *device, uint64_t port_num, uint64_t gid_index, struct port_after *ret)
+void port_look(const char *sys_root, struct device *device, uint64_t port_num, uint64_t gid_index,
+	       struct port_after *ret)
 {
 	int index = gid_index == SCHEMA_AUTO ? 0 : (int)gid_index;
 	int listed = device_is_listed(device->name);
 	struct ibv_port_attr attr;
+	struct sysfs_port facts;
 	union ibv_gid gid;
 
 	*ret = (struct port_after){ .is_known = listed == 0 };
@@ -220,6 +224,9 @@ void port_look(struct device *device, uint64_t port_num, uint64_t gid_index, str
 	ret->is_present = true;
 	ret->state = state_of(attr.state);
 	ret->active_mtu_bytes = mtu_bytes(attr.active_mtu);
+	sysfs_port(sys_root, device->name, port_num, &facts);
+	ret->link_rate_bps = link_rate_bps(facts.link_rate_bps, &attr);
+	ret->link_width = link_width(&attr);
 	if (ibv_query_gid(device->context, (uint8_t)port_num, index, &gid) == 0) {
 		inet_ntop(AF_INET6, gid.raw, ret->gid, sizeof(ret->gid));
 	}

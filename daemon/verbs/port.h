@@ -22,5 +22,5 @@ int port_ask(const char *sys_root, struct device *device, uint64_t port_num, str
  * The port as it is now, and what is at gid_index (auto: 0) of it. What does not answer is said to
  * be unknown.
  */
-void port_look(struct device *device, uint64_t port_num, uint64_t gid_index,
+void port_look(const char *sys_root, struct device *device, uint64_t port_num, uint64_t gid_index,
 	       struct port_after *ret);

@@ -68,7 +68,8 @@ static int create_cq(struct resources *resources, uint64_t entries, struct ibv_c
 }
 
 static int create_shared(struct resources *resources, const struct demand *demand, int cq_mode,
-			 struct steps *steps, struct error *err)
+			 const struct memory_settings *memory, struct steps *steps,
+			 struct error *err)
 {
 	uint64_t started_mono_ns = call_begin("ibv_alloc_pd");
 	int ret;
@@ -83,7 +84,7 @@ static int create_shared(struct resources *resources, const struct demand *deman
 	ret = region_init(&resources->region, resources->pd,
 			  demand->layout.total_bytes ? demand->layout.total_bytes
 						     : EMPTY_BUFFER_BYTES,
-			  demand->mr_access, steps, err);
+			  demand->mr_access, memory, steps, err);
 	if (ret < 0) {
 		return ret;
 	}
@@ -244,7 +245,8 @@ static int build(struct resources *resources, const struct assignment *assignmen
 	}
 	resources->layout = demand.layout;
 	resources->recv_depth = demand.recv_depth;
-	ret = create_shared(resources, &demand, assignment->workload.cq.mode, steps, err);
+	ret = create_shared(resources, &demand, assignment->workload.cq.mode,
+			    &assignment->workload.memory, steps, err);
 	if (ret < 0) {
 		return ret;
 	}

@@ -283,6 +283,33 @@ static void an_mtu_that_was_lowered_is_told_in_the_same_words_by_whoever_notices
 	}
 }
 
+static void a_link_that_comes_up_slower_degrades_the_run(void **state)
+{
+	for (size_t index = 0; index < 2; index++) {
+		struct cluster *cluster = new_pair();
+		const char *device = cluster_device(cluster, index);
+		const struct measurement *m;
+		const struct run *run;
+		char id[32];
+
+		(void)state;
+		begin_long(cluster, id);
+		fabric_set_rate(fabric_of(cluster), device, 25000000000);
+		run = cluster_wait_run(cluster, 0, id);
+		m = run->measurements[0];
+		assert_int_equal(run->verdict, VERDICT_DEGRADED);
+		assert_int_equal(m->findings.items[0].code, FINDING_LINK_SLOWER);
+		expect_says(m->findings.items[0].text, device);
+		expect_says(m->findings.items[0].text, "came down to 25 Gb/s");
+		expect_says(m->findings.items[0].evidence,
+			    "100 Gb/s (4 lanes) when it was planned");
+		fabric_set_rate(fabric_of(cluster), device, 100000000000);
+		settle(cluster);
+		cluster_expect_pass(cluster, 0, "short");
+		cluster_free(cluster);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +324,7 @@ int main(void)
 		cmocka_unit_test(a_gid_index_that_is_not_there_is_said),
 		cmocka_unit_test(
 			an_mtu_that_was_lowered_is_told_in_the_same_words_by_whoever_notices),
+		cmocka_unit_test(a_link_that_comes_up_slower_degrades_the_run),
 	};
 
 	cmocka_set_test_filter(getenv("CLUSTER_ONLY"));

@@ -206,6 +206,13 @@ void fabric_set_mtu(struct fabric *fabric, const char *name, enum ibv_mtu mtu)
 	nic_unlock(fabric);
 }
 
+void fabric_set_rate(struct fabric *fabric, const char *name, uint64_t rate_bps)
+{
+	nic_lock(fabric);
+	need_device(fabric, name)->config.rate_bps = rate_bps;
+	nic_unlock(fabric);
+}
+
 void fabric_set_address(struct fabric *fabric, const char *name, const char *address)
 {
 	nic_lock(fabric);

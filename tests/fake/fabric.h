@@ -47,6 +47,7 @@ struct fabric_device_config {
 	uint32_t max_msg_bytes; /* [1 GiB] */
 	uint64_t memlock_bytes; /* all regions of the device together, else ENOMEM [no limit] */
 	bool has_no_atomics;
+	bool has_odp; /* on-demand paging, for everything on every transport */
 };
 
 /* One direction between two devices. Probabilities are per packet, in millionths; their sum is at
@@ -61,6 +62,7 @@ struct fabric_link {
 	uint32_t reorder_ppm; /* arrives reorder_ns later than it should */
 	uint64_t reorder_ns; /* [10 us] */
 	bool is_black_hole;
+	uint64_t largest_bytes; /* packets above it, headers included, are lost; 0: none are */
 };
 
 enum fabric_fate { FABRIC_DROP, FABRIC_CORRUPT, FABRIC_DUPLICATE, FABRIC_REORDER, FABRIC_FATES };
@@ -162,6 +164,8 @@ void fabric_set_defect(struct fabric *fabric, const char *name, enum fabric_defe
 /* What it allows from now on, active and maximum; nothing tells of it, as on soft-RoCE. */
 void fabric_set_mtu(struct fabric *fabric, const char *name, enum ibv_mtu mtu);
 /* Takes effect at once, GID_CHANGE is raised. */
+/* Of the port, as after a link that was trained anew; without an event. */
+void fabric_set_rate(struct fabric *fabric, const char *name, uint64_t rate_bps);
 void fabric_set_address(struct fabric *fabric, const char *name, const char *address);
 
 /* NULL for `from` or `to` stands for every device there is and comes later. New links: 1 us, no

@@ -108,9 +108,10 @@ static int check_region(const struct fabric_device *device, size_t length, unsig
 	const unsigned known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 			       IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
 			       IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE;
+	const unsigned paged = device->config.has_odp ? IBV_ACCESS_ON_DEMAND : 0;
 
-	if ((access & ~known) != 0) {
-		return EOPNOTSUPP; /* on demand, zero based, memory windows are not modelled */
+	if ((access & ~(known | paged)) != 0) {
+		return EOPNOTSUPP; /* zero based, memory windows are not modelled */
 	}
 	if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 &&
 	    (access & IBV_ACCESS_LOCAL_WRITE) == 0) {

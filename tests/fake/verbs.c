@@ -207,6 +207,12 @@ static int query_device_ex(struct ibv_context *context,
 	int error = ibv_query_device(context, &whole.orig_attr);
 	if (error == 0) {
 		whole.phys_port_cnt_ex = 1;
+		if (device_of(context->device)->config.has_odp) {
+			whole.odp_caps = (struct ibv_odp_caps){
+				.general_caps = IBV_ODP_SUPPORT,
+				.per_transport_caps = { UINT32_MAX, UINT32_MAX, UINT32_MAX },
+			};
+		}
 		memset(attr, 0, size);
 		memcpy(attr, &whole, size < sizeof(whole) ? size : sizeof(whole));
 	}

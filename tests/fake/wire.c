@@ -53,12 +53,24 @@ static enum fabric_fate draw_fate(struct fabric *fabric, struct link_state *link
 	return draw < config->reorder_ppm ? FABRIC_REORDER : WIRE_DELIVER;
 }
 
-static void draw_outcome(struct fabric *fabric, struct link_state *link, uint32_t packets,
-			 struct outcome *ret)
+/* Packets of a burst are of one size, but its last. */
+static bool is_too_large(const struct link_state *link, const struct flight *flight)
 {
+	return link->config.largest_bytes > 0 &&
+	       flight->bytes > link->config.largest_bytes * flight->wire_packets;
+}
+
+static void draw_outcome(struct fabric *fabric, struct link_state *link,
+			 const struct flight *flight, struct outcome *ret)
+{
+	uint32_t packets = flight->wire_packets;
 	bool is_broken = false;
 
 	*ret = (struct outcome){ 0 };
+	if (is_too_large(link, flight)) {
+		ret->lost = packets;
+		return;
+	}
 	for (uint32_t i = 0; i < packets; i++) {
 		enum fabric_fate fate = draw_fate(fabric, link);
 		if (fate == WIRE_DELIVER || fate == FABRIC_DUPLICATE) {
@@ -120,7 +132,7 @@ static void deliver_all(struct fabric *fabric, const struct flight *flight, stru
 	/* a read request is one packet that stands for many numbers */
 	bool is_whole = packets != flight->count;
 
-	draw_outcome(fabric, link, packets, &outcome);
+	draw_outcome(fabric, link, flight, &outcome);
 	uint32_t delivered = outcome.delivered;
 	if (is_whole) {
 		delivered = delivered > 0 ? flight->count : 0;

@@ -19,6 +19,8 @@ MATRIX='
   scenario long "$PINGPONG" "{ warmup: 0s, duration: 5s }"
   scenario big "{ pattern: stream, ops: [{ op: write, size: 1MiB }], load: { model: closed, outstanding: 1 } }" "{ warmup: 0s, iterations: 3 }"
   scenario wide "{ pattern: stream, ops: [{ op: write, size: 4KiB }], load: { model: closed, outstanding: 4 } }" "{ warmup: 0s, iterations: 200 }" "$SOON"
+  scenario sweep "{ pattern: stream, seed: 7, ops: [{ op: write, size: [{ size: 64B, weight: 20 }, { size: 1KiB, weight: 20 }, { size: 4KiB }] }], load: { model: closed, outstanding: 4 } }" \
+    "{ warmup: 0s, iterations: 400 }" "$SOON"
   scenario zero "$PINGPONG" "{ warmup: 0s, iterations: 200 }" "qp: { gid_index: 0 }"
   first() {  # file, code, least confidence (likely or certain)
     holds "$1" ".measurements[0].findings[0] | .code == \"$2\" and (.confidence == \"$3\" or .confidence == \"certain\")"
@@ -136,9 +138,9 @@ MATRIX='
   [ "$status" -eq 0 ]
 }
 
-@test "C16 packets above a size are lost on the way: small ones pass, large ones fail, RDT-0107 first, and the cure names the MTU" {
+@test "C16 packets above a size are lost on the way: small ones pass, large ones fail, RDT-0107 first, and the cure names the MTU; a mix of sizes shows where the limit is" {
   run guest "$MATRIX"'
-    nodes_up short.yaml wide.yaml
+    nodes_up short.yaml wide.yaml sweep.yaml
     ip link set sw1 mtu 1200
     run_scenario 1 short r.json
     verdict r.json pass
@@ -147,8 +149,14 @@ MATRIX='
     first r.json RDT-0107 likely
     fails_at r.json run ibv_poll_cq
     holds r.json ".measurements[0].findings[0].cure | test(\"MTU along the path\")"
+    run_scenario 1 sweep r.json
+    verdict r.json fail
+    first r.json RDT-0138 likely
+    says r.json "packets of up to (64B|1KiB) get through from node1/rxe0 to node2/rxe1, and those of 4KiB do not"
+    holds r.json ".measurements[0].first_error | .size_bytes == 4096 and .completed_bytes <= 1024"
     ip link set sw1 mtu 9000
     again wide
+    again sweep
   '
   echo "$output"
   [ "$status" -eq 0 ]

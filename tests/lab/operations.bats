@@ -173,6 +173,68 @@ UNRELIABLE='
   [ "$status" -eq 0 ]
 }
 
+@test "buffers are in the memory that is asked for: huge pages, a NUMA node, relaxed ordering; what is not there is refused with the cure, and the next run passes" {
+  run guest '
+    WORK="{ pattern: stream, ops: [{ op: write, size: 64KiB }, { op: send, size: 4KiB }], load: { model: closed, outstanding: 16 } }"
+    RUN="{ warmup: 0s, iterations: 300 }"
+    scenario huge "$WORK" "$RUN" "memory: { kind: hugepage, hugepage_size: 2MiB, numa: 0, relaxed_ordering: true }"
+    scenario gigantic "$WORK" "$RUN" "memory: { kind: hugepage, hugepage_size: 4MiB }"
+    scenario elsewhere "$WORK" "$RUN" "memory: { numa: 7 }"
+    scenario here "$WORK" "$RUN" "memory: { numa: 0 }"
+    scenario paged "$WORK" "$RUN" "memory: { odp: true }"
+    nodes_up ./*.yaml
+    refused() {  # scenario, verdict, code, words
+      run_scenario 1 "$1" r.json
+      verdict r.json "$2"
+      holds r.json ".measurements[0] | .findings[0].code == \"$3\" and (.first_error.text | test(\"$4\"))"
+    }
+    refused huge error RDT-0118 "1 huge pages of 2 MiB are needed, and 0 of this host.s 0 are free; raise vm.nr_hugepages"
+    refused gigantic error RDT-0118 "no huge pages of 4 MiB .it has: .*2MiB"
+    refused elsewhere error RDT-0118 "NUMA node 7"
+    refused paged unsupported RDT-0120 "rxe[01] has no on-demand paging"
+    sysctl -q vm.nr_hugepages=4
+    run_scenario 1 huge r.json
+    verdict r.json pass
+    holds r.json ".measurements[0].workload.memory | .kind == \"hugepage\" and .hugepage_bytes == 2097152 and .numa_node == 0 and .relaxed_ordering"
+    scenario long "$WORK" "{ warmup: 0s, duration: 4s }" "memory: { kind: hugepage }"
+    for n in 1 2; do node_write "$n" ./*.yaml; kill -HUP "${NODE_PID[$n]}"; done
+    sleep 1
+    run_begin 1 long r.json
+    run_measuring 1
+    free=$(sed -n "s/HugePages_Free: *//p" /proc/meminfo)
+    ((free == 2)) || fail "two ends have two huge pages, and $free of 4 are free"
+    wait "$RUN_PID" || :
+    verdict r.json pass
+    free=$(sed -n "s/HugePages_Free: *//p" /proc/meminfo)
+    ((free == 4)) || fail "after the run $free of 4 huge pages are free"
+    sysctl -q vm.nr_hugepages=0
+    run_scenario 1 here r.json
+    verdict r.json pass
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "a pair that is measured three times has three verdicts, and mean and interval over all of them; 128 queue pairs are one run" {
+  run guest '
+    scenario again "{ pattern: stream, ops: [{ op: write, size: 4KiB }, { op: read, size: 64B }], load: { model: closed, outstanding: 8 } }" "{ warmup: 0s, iterations: 500, repeat: 3 }"
+    scenario wide "{ pattern: stream, ops: [{ op: write, size: 64B }], load: { model: closed, outstanding: 256 } }" "{ warmup: 0s, iterations: 1280 }" "qp: { num_qps: 128, max_send_wr: 8 }"
+    nodes_up again.yaml wide.yaml
+    run_scenario 1 again r.json
+    verdict r.json pass
+    holds r.json "[.measurements[] | [.pair, .repeat_index, .repeat_count, .completed, .verdict]] == [[0,0,3,500,\"pass\"],[1,1,3,500,\"pass\"],[2,2,3,500,\"pass\"]]"
+    holds r.json "([.measurements[].initiator.prepared.first_qp_num] | unique | length) == 3"
+    holds r.json ".repeats | length == 1 and ([.[0].metrics[].metric] == [\"bandwidth\", \"ops_rate\", \"write.latency.p50\", \"read.latency.p50\"])"
+    holds r.json ". as \$r | (\$r.repeats[0].metrics[0]) as \$m | ([\$r.measurements[].bandwidth_bps] | add / 3) as \$mean |
+      \$m.count == 3 and (\$m.mean / \$mean - 1 | fabs) < 1e-4 and \$m.ci95_low < \$m.mean and \$m.ci95_high > \$m.mean"
+    run_scenario 1 wide r.json
+    verdict r.json pass
+    holds r.json ".measurements[0] | .completed == 1280 and .initiator.prepared.num_qps == 128"
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
 @test "in reverse the peer requests, and passes" {
   run guest '
     scenario back "{ pattern: stream, direction: reverse, ops: [{ op: send, size: 4KiB }], load: { model: closed, outstanding: 16 } }" "{ warmup: 0, iterations: 300 }" \

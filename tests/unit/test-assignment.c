@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "assignments.h"
 #include "model/assignment.h"
 #include "util/memory.h"
 #include "util/text.h"
@@ -173,11 +174,26 @@ static void endpoint_information_comes_back_and_is_bounded(void **state)
 	free(info);
 }
 
+static void what_is_pinned_is_whole_huge_pages(void **state)
+{
+	struct assignment *assignment =
+		assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_WRITE, 4096);
+
+	(void)state;
+	assert_int_equal(assignment_pinned_bytes(assignment), 8192);
+	assignment->workload.memory.kind = MEMORY_HUGEPAGE;
+	assert_int_equal(assignment_pinned_bytes(assignment), 2 << 20);
+	assignment->workload.memory.hugepage_bytes = 1 << 30;
+	assert_int_equal(assignment_pinned_bytes(assignment), 1 << 30);
+	free(assignment);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_assignment_comes_back_from_json),
 		cmocka_unit_test(local_and_remote_follow_the_role),
+		cmocka_unit_test(what_is_pinned_is_whole_huge_pages),
 		cmocka_unit_test(what_a_planner_must_decide_cannot_be_left_open),
 		cmocka_unit_test(an_assignment_that_does_not_hold_together_is_refused),
 		cmocka_unit_test(hostile_json_is_refused_with_the_key),

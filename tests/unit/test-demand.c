@@ -168,6 +168,64 @@ static void a_device_without_atomics_is_told_before_anything_is_made(void **stat
 	ends_close(&third);
 }
 
+static void on_demand_paging_is_asked_for_only_of_a_device_that_has_it(void **state)
+{
+	struct fixture *fixture = *state;
+
+	for (int has_odp = 0; has_odp <= 1; has_odp++) {
+		struct fabric_device_config config = { .name = has_odp ? "fourth" : "third",
+						       .address = has_odp ? "10.0.0.4" : "10.0.0.3",
+						       .has_odp = has_odp };
+		struct end end = { 0 };
+
+		fabric_add_device(fixture->fabric, &config);
+		assert_int_equal(device_open(&end.device, config.name, NULL), 0);
+		end.assignment =
+			assignments_new(ROLE_RESPONDER, PATTERN_STREAM, OPERATION_WRITE, 64);
+		end.assignment->workload.memory.odp = true;
+		end.assignment->workload.memory.relaxed_ordering = true;
+		assert_int_equal(resources_new(&end.resources, end.device, end.assignment,
+					       &end.steps, &fixture->err),
+				 has_odp ? 0 : -EOPNOTSUPP);
+		if (!has_odp) {
+			ends_assert_says(&fixture->err, "third has no on-demand paging");
+			assert_int_equal(fixture->err.number, EOPNOTSUPP);
+			fixture->err = ERROR_INIT;
+		}
+		ends_close(&end);
+	}
+}
+
+static void what_is_paged_is_what_the_operations_touch(void **state)
+{
+	static const struct {
+		int kind;
+		uint32_t needs;
+	} rows[] = {
+		{ OPERATION_SEND, IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV },
+		{ OPERATION_WRITE, IBV_ODP_SUPPORT_WRITE },
+		{ OPERATION_WRITE_WITH_IMM, IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_RECV },
+		{ OPERATION_READ, IBV_ODP_SUPPORT_READ },
+		{ OPERATION_ATOMIC_CMP_AND_SWP, IBV_ODP_SUPPORT_ATOMIC },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct assignment *assignment =
+			assignments_new(ROLE_RESPONDER, PATTERN_STREAM, rows[i].kind, 8);
+		struct demand demand;
+
+		assert_int_equal(demand_of(assignment, &demand, NULL), 0);
+		assert_int_equal(demand.odp_needs, 0);
+		assert_int_equal(demand.mr_access & IBV_ACCESS_ON_DEMAND, 0);
+		assignment->workload.memory.odp = true;
+		assert_int_equal(demand_of(assignment, &demand, NULL), 0);
+		assert_int_equal(demand.odp_needs, rows[i].needs);
+		assert_int_equal(demand.mr_access & IBV_ACCESS_ON_DEMAND, IBV_ACCESS_ON_DEMAND);
+		free(assignment);
+	}
+}
+
 static void each_limit_of_the_device_is_named_with_value_and_limit(void **state)
 {
 	static const struct limit_case cases[] = {
@@ -396,6 +454,8 @@ int main(void)
 		cmocka_unit_test(completion_queues_hold_all_that_can_wait),
 		TEST(each_limit_of_the_device_is_named_with_value_and_limit),
 		TEST(a_device_without_atomics_is_told_before_anything_is_made),
+		TEST(on_demand_paging_is_asked_for_only_of_a_device_that_has_it),
+		cmocka_unit_test(what_is_paged_is_what_the_operations_touch),
 		TEST(what_this_version_cannot_do_is_refused),
 		TEST(an_endpoint_that_is_not_there_is_named),
 		TEST(inline_auto_takes_what_the_device_gives),

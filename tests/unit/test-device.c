@@ -136,27 +136,29 @@ static void a_port_is_looked_at_as_it_is_now(void **state)
 	struct port_after port;
 
 	assert_int_equal(device_open(&device, "left", &err), 0);
-	port_look(device, 1, 1, &port);
+	port_look("/nonexistent", device, 1, 1, &port);
 	assert_true(port.is_known && port.is_present);
 	assert_int_equal(port.state, PORT_STATE_ACTIVE);
 	assert_int_equal(port.active_mtu_bytes, 4096);
+	assert_int_equal(port.link_rate_bps, 100000000000);
+	assert_int_equal(port.link_width, 4);
 	assert_string_equal(port.gid, "::ffff:10.0.0.1");
 	fabric_set_port(*state, "left", false);
 	fabric_set_address(*state, "left", NULL);
-	port_look(device, 1, 1, &port);
+	port_look("/nonexistent", device, 1, 1, &port);
 	assert_int_equal(port.state, PORT_STATE_DOWN);
 	assert_string_equal(port.gid, "::");
 	/* What cannot be read is not gone. */
-	port_look(device, 1, 9999, &port);
+	port_look("/nonexistent", device, 1, 9999, &port);
 	assert_true(port.is_known && port.is_present);
 	assert_string_equal(port.gid, "");
 	fabric_set_verb(*state, "left", FABRIC_QUERY_PORT,
 			&(struct fabric_verb_fault){ .error = EIO });
-	port_look(device, 1, 1, &port);
+	port_look("/nonexistent", device, 1, 1, &port);
 	assert_false(port.is_known);
 	fabric_set_verb(*state, "left", FABRIC_QUERY_PORT, NULL);
 	fabric_lose_device(*state, "left");
-	port_look(device, 1, 1, &port);
+	port_look("/nonexistent", device, 1, 1, &port);
 	assert_true(port.is_known);
 	assert_false(port.is_present);
 	device_close(device);
@@ -223,7 +225,7 @@ static void without_descriptors_no_device_is_told_to_be_gone(void **state)
 		assert_int_equal(err.class, ERROR_RESOURCE);
 		assert_non_null(strstr(err.text, "LimitNOFILE="));
 		assert_int_equal(device_is_listed("left"), -EMFILE);
-		port_look(device, 1, 1, &port);
+		port_look("/nonexistent", device, 1, 1, &port);
 		assert_true(port.is_known && port.is_present);
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	}

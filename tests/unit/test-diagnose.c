@@ -294,6 +294,72 @@ static void a_lost_path_is_certain_when_the_responder_was_heard_to_the_end(void 
 	free(m);
 }
 
+static void C16_what_is_lost_above_a_size_is_told_apart_from_a_lost_path(void **state)
+{
+	static const struct {
+		uint64_t completed_bytes, size_bytes;
+		bool has_totals;
+		enum finding_code code;
+	} rows[] = {
+		{ 64, 4096, true, FINDING_SIZE_THRESHOLD },
+		{ 0, 64, true, FINDING_SIZE_THRESHOLD },
+		{ 1023, 1 << 20, true, FINDING_SIZE_THRESHOLD },
+		/* Full packets got through before. */
+		{ 1024, 1 << 20, true, FINDING_PATH_LOST },
+		{ 4096, 64, true, FINDING_PATH_LOST },
+		{ 64, 64, true, FINDING_PATH_LOST },
+		{ 64, 4096, false, FINDING_PATH_LOST },
+		{ FAILURE_UNKNOWN, 4096, true, FINDING_PATH_LOST },
+		{ 64, FAILURE_UNKNOWN, true, FINDING_PATH_LOST },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct measurement *m = new_measurement();
+
+		set_failure(&m->first_error, ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq",
+			    ERROR_KIND_WC_STATUS, 12);
+		m->assignment.workload.qp.path_mtu = 1024;
+		m->first_error.size_bytes = rows[i].size_bytes;
+		m->first_error.completed_bytes = rows[i].completed_bytes;
+		m->responder.has_totals = rows[i].has_totals;
+		diagnose_measurement(m);
+		assert_int_equal(m->findings.count, 1);
+		if (m->findings.items[0].code != rows[i].code) {
+			fail_msg("row %zu: %s", i, finding_info(m->findings.items[0].code)->slug);
+		}
+		free(m);
+	}
+}
+
+static void a_size_threshold_names_both_sizes_of_packets(void **state)
+{
+	struct measurement *m = new_measurement();
+
+	(void)state;
+	set_failure(&m->first_error, ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS,
+		    12);
+	m->assignment.workload.qp.path_mtu = 4096;
+	m->first_error.size_bytes = 1 << 20;
+	m->first_error.completed_bytes = 1024;
+	text_copy(m->first_error.node, sizeof(m->first_error.node), "a");
+	m->responder.has_totals = true;
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.items[0].confidence, CONFIDENCE_LIKELY);
+	assert_non_null(
+		strstr(m->findings.items[0].text, "up to 1KiB get through from a/rxe0 to b/rxe1"));
+	assert_non_null(strstr(m->findings.items[0].text, "those of 4KiB do not"));
+	memset(&m->findings, 0, sizeof(m->findings));
+	m->first_error.operation = OPERATION_READ;
+	diagnose_measurement(m);
+	assert_non_null(strstr(m->findings.items[0].text, "from b/rxe1 to a/rxe0"));
+	memset(&m->findings, 0, sizeof(m->findings));
+	text_copy(m->first_error.node, sizeof(m->first_error.node), "b");
+	diagnose_measurement(m);
+	assert_non_null(strstr(m->findings.items[0].text, "from a/rxe0 to b/rxe1"));
+	free(m);
+}
+
 static struct expectation_result *add_result(struct measurement *m, const char *text, int outcome,
 					     double actual)
 {
@@ -459,6 +525,8 @@ int main(void)
 		cmocka_unit_test(an_assignment_that_is_not_accepted_has_its_own_sentence),
 		cmocka_unit_test(messages_that_did_not_arrive_are_told_unless_so_many_may_be_lost),
 		cmocka_unit_test(a_lost_path_is_certain_when_the_responder_was_heard_to_the_end),
+		cmocka_unit_test(C16_what_is_lost_above_a_size_is_told_apart_from_a_lost_path),
+		cmocka_unit_test(a_size_threshold_names_both_sizes_of_packets),
 		cmocka_unit_test(a_missed_expectation_is_named_with_its_value),
 		cmocka_unit_test(too_few_samples_are_told_unless_an_error_is_the_reason),
 		cmocka_unit_test(numbers_of_a_starved_worker_are_doubtful_and_errors_are_not),

@@ -393,9 +393,53 @@ static void a_port_that_went_down_is_not_taken_for_a_lost_daemon(void **state)
 	scene_done(&scene);
 }
 
+static void a_link_that_came_up_slower_degrades_a_run_without_an_error(void **state)
+{
+	struct scene scene = scene_new("mlx5_core", 0);
+	struct port_after *after = &scene.m->responder.totals.port_report.after;
+	const struct finding *first;
+
+	(void)state;
+	scene.m->responder.port.link_rate_bps = 100000000000;
+	scene.m->responder.port.link_width = 4;
+	after->link_rate_bps = 25000000000;
+	after->link_width = 1;
+	first = expect_first(&scene, VERDICT_DEGRADED, FINDING_LINK_SLOWER, CONFIDENCE_CERTAIN);
+	assert_says(first->text, "b/rxe1 port 1 came down to 25 Gb/s (1 lanes)");
+	assert_says(first->evidence, "100 Gb/s (4 lanes) when it was planned");
+	scene_done(&scene);
+}
+
+static void a_link_whose_rate_is_not_known_or_not_lower_says_nothing(void **state)
+{
+	static const struct {
+		uint64_t before_bps, after_bps;
+		int state;
+	} rows[] = {
+		{ 0, 25000000000, PORT_STATE_ACTIVE },
+		{ 100000000000, 0, PORT_STATE_ACTIVE },
+		{ 100000000000, 100000000000, PORT_STATE_ACTIVE },
+		{ 100000000000, 200000000000, PORT_STATE_ACTIVE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct scene scene = scene_new("mlx5_core", 0);
+
+		scene.m->initiator.port.link_rate_bps = rows[i].before_bps;
+		scene.m->initiator.totals.port_report.after.link_rate_bps = rows[i].after_bps;
+		scene.m->initiator.totals.port_report.after.state = rows[i].state;
+		judgement_complete(scene.run);
+		assert_null(found(&scene, FINDING_LINK_SLOWER));
+		scene_done(&scene);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_link_that_came_up_slower_degrades_a_run_without_an_error),
+		cmocka_unit_test(a_link_whose_rate_is_not_known_or_not_lower_says_nothing),
 		cmocka_unit_test(a_port_that_went_down_is_named_with_its_moment),
 		cmocka_unit_test(the_end_whose_port_went_down_first_is_the_one),
 		cmocka_unit_test(without_an_event_the_state_alone_makes_it_likely),

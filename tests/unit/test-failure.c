@@ -26,6 +26,8 @@ static struct failure example(void)
 	failure.qp_num = 0x12;
 	failure.vendor_err = 129;
 	failure.operation = OPERATION_WRITE;
+	failure.size_bytes = 4096;
+	failure.completed_bytes = 0;
 	failure.at_ns = 3204000000;
 	failure.flushed = 127;
 	return failure;
@@ -47,6 +49,8 @@ static void a_failure_comes_back_from_json(void **state)
 	assert_true(json_equal(json, again));
 	assert_int_equal(read.qp_num, 0x12);
 	assert_int_equal(read.flushed, 127);
+	assert_int_equal(read.size_bytes, 4096);
+	assert_int_equal(read.completed_bytes, 0);
 	json_decref(json);
 	json_decref(again);
 }
@@ -75,8 +79,10 @@ static void a_failure_without_operation_or_call_keeps_them_out(void **state)
 	assert_true(json_is_null(json_object_get(json, "op")));
 	assert_true(json_is_null(json_object_get(json, "call")));
 	assert_true(json_is_null(json_object_get(json, "status_name")));
+	assert_true(json_is_null(json_object_get(json, "size_bytes")));
 	assert_int_equal(failure_read(json, &read, &err), 0);
 	assert_int_equal(read.operation, -1);
+	assert_true(read.size_bytes == FAILURE_UNKNOWN && read.completed_bytes == FAILURE_UNKNOWN);
 	assert_string_equal(read.error.call, "");
 	json_decref(json);
 }

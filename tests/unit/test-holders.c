@@ -91,6 +91,29 @@ static void huge_pages_are_counted(void **state)
 	assert_int_equal(pages.size_bytes, 2 << 20);
 }
 
+static void huge_pages_of_a_size_are_counted_and_the_sizes_named(void **state)
+{
+	struct tree *tree = *state;
+	_cleanup_text_ struct text sizes = TEXT_INIT;
+	struct hugepages pages;
+
+	hugepages_sizes(tree->root, &sizes);
+	assert_string_equal(sizes.data, "none");
+	text_reset(&sizes);
+	assert_int_equal(hugepages_read_size(tree->root, 2 << 20, &pages), -ENOENT);
+	tree_write(tree, "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "8\n");
+	tree_write(tree, "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "3\n");
+	tree_write(tree, "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "x\n");
+	assert_int_equal(hugepages_read_size(tree->root, 2 << 20, &pages), 0);
+	assert_int_equal(pages.total, 8);
+	assert_int_equal(pages.free, 3);
+	assert_int_equal(pages.size_bytes, 2 << 20);
+	assert_int_equal(hugepages_read_size(tree->root, 1 << 30, &pages), -EINVAL);
+	hugepages_sizes(tree->root, &sizes);
+	assert_non_null(strstr(sizes.data, "2MiB"));
+	assert_non_null(strstr(sizes.data, "1GiB"));
+}
+
 static void the_clock_source_is_told_with_what_could_be_chosen(void **state)
 {
 	struct tree *tree = *state;
@@ -121,6 +144,7 @@ int main(void)
 		TEST(this_process_does_not_see_itself),
 		TEST(no_time_and_too_many_are_said),
 		TEST(huge_pages_are_counted),
+		TEST(huge_pages_of_a_size_are_counted_and_the_sizes_named),
 		TEST(the_clock_source_is_told_with_what_could_be_chosen),
 	};
 

@@ -398,6 +398,41 @@ static void ports_that_multiply_are_bounded_too(void **state)
 	free(world);
 }
 
+static void each_pair_of_ports_is_planned_as_often_as_it_is_repeated(void **state)
+{
+	struct world *world = new_world(3);
+	struct plan *plan = NULL;
+	struct error err = ERROR_INIT;
+
+	(void)state;
+	world->scenario.workload.run.repeat = 4;
+	world->scenario.topology.max_pairs = 3;
+	assert_int_equal(try_build(world, &plan, &err), 0);
+	assert_int_equal(plan->count, 12);
+	for (size_t i = 0; i < 12; i++) {
+		assert_int_equal(plan->pairs[i]->assignment.pair, i);
+		assert_int_equal(plan->pairs[i]->repeat_index, i % 4);
+		assert_int_equal(plan->pairs[i]->repeat_count, 4);
+		assert_string_equal(plan->pairs[i]->assignment.initiator.node,
+				    plan->pairs[i - i % 4]->assignment.initiator.node);
+		assert_string_equal(plan->pairs[i]->assignment.responder.node,
+				    plan->pairs[i - i % 4]->assignment.responder.node);
+		/* Each draws its own order. */
+		assert_true(i == 0 ||
+			    plan->pairs[i]->assignment.seed != plan->pairs[0]->assignment.seed);
+	}
+	plan_free(plan);
+	world->scenario.topology.max_pairs = 2;
+	assert_int_equal(try_build(world, &plan, &err), -E2BIG);
+	assert_non_null(strstr(err.text, "topology.max_pairs 2"));
+	err = ERROR_INIT;
+	world->scenario.topology.max_pairs = 4096;
+	world->scenario.workload.run.repeat = 400;
+	assert_int_equal(try_build(world, &plan, &err), -E2BIG);
+	assert_non_null(strstr(err.text, "run.repeat 400"));
+	free(world);
+}
+
 static void no_pair_and_too_many_pairs_are_refused_whole(void **state)
 {
 	struct world *world = new_world(4);
@@ -503,6 +538,7 @@ int main(void)
 		cmocka_unit_test(ports_are_paired_by_rail),
 		cmocka_unit_test(a_ping_pong_write_above_the_path_mtu_is_refused),
 		cmocka_unit_test(ports_that_multiply_are_bounded_too),
+		cmocka_unit_test(each_pair_of_ports_is_planned_as_often_as_it_is_repeated),
 		cmocka_unit_test(no_pair_and_too_many_pairs_are_refused_whole),
 		cmocka_unit_test(a_large_mesh_is_planned_in_pieces),
 		cmocka_unit_test(

@@ -26,7 +26,9 @@ static void fill(struct port_report *report)
 	report->after = (struct port_after){ .is_known = true,
 					     .is_present = true,
 					     .state = PORT_STATE_DOWN,
-					     .active_mtu_bytes = 1024 };
+					     .active_mtu_bytes = 1024,
+					     .link_rate_bps = 25000000000,
+					     .link_width = 1 };
 	text_copy(report->after.gid, sizeof(report->after.gid), "::ffff:10.0.0.1");
 }
 
@@ -56,6 +58,8 @@ static void a_report_comes_back_from_json(void **state)
 	assert_int_equal(read.events[1].at_ns, 1200000000);
 	assert_int_equal(read.events[2].qp_num, 0xabc);
 	assert_int_equal(read.after.state, PORT_STATE_DOWN);
+	assert_int_equal(read.after.link_rate_bps, 25000000000);
+	assert_int_equal(read.after.link_width, 1);
 	assert_same(&read, &report);
 	json_decref(json);
 }
@@ -191,6 +195,8 @@ static void hostile_reports_are_refused_with_the_place(void **state)
 	refuse_with("after", "is_present", json_integer(1), "is_present");
 	refuse_with("after", "state", json_string("up"), "up");
 	refuse_with("after", "active_mtu_bytes", json_integer(-1), "active_mtu_bytes");
+	refuse_with("after", "link_rate_bps", json_integer(-1), "link_rate_bps");
+	refuse_with("after", "link_width", json_integer(256), "link_width");
 	refuse_with("after", "gid", json_string("10.0.0.1; rm"), "not an IPv6 address");
 	refuse_with("after", "gid",
 		    json_string("0123456789012345678901234567890123456789012345678"), "gid");

@@ -439,6 +439,31 @@ static void operations_without_payload_have_a_region(void **state)
 	assert_int_equal(ends_connect(fixture), 0);
 }
 
+static void a_buffer_is_placed_on_the_node_that_is_named_or_refused(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->left.assignment->workload.memory.numa_node = 1023;
+	assert_int_equal(ends_make(fixture, &fixture->left), -EINVAL);
+	ends_assert_says(&fixture->err, "NUMA node 1023");
+	assert_int_equal(fixture->err.class, ERROR_RESOURCE);
+	assert_string_equal(fixture->err.call, "mbind");
+	fixture->left.assignment->workload.memory.numa_node = 0;
+	assert_int_equal(ends_make(fixture, &fixture->left), 0);
+}
+
+/* Whether the host has any is not this test's: of this size none has. */
+static void huge_pages_that_are_not_there_are_refused_with_those_that_are(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->left.assignment->workload.memory.kind = MEMORY_HUGEPAGE;
+	fixture->left.assignment->workload.memory.hugepage_bytes = 4 << 20;
+	assert_true(ends_make(fixture, &fixture->left) < 0);
+	ends_assert_says(&fixture->err, "this host has no huge pages of 4 MiB (it has: ");
+	assert_int_equal(fixture->err.class, ERROR_RESOURCE);
+}
+
 static void a_device_that_vanished_leaves_nothing_behind(void **state)
 {
 	struct fixture *fixture = *state;
@@ -472,6 +497,8 @@ int main(void)
 		TEST(what_the_other_end_tells_is_not_trusted),
 		TEST(packet_sequence_numbers_are_random_and_have_24_bits),
 		TEST(operations_without_payload_have_a_region),
+		TEST(a_buffer_is_placed_on_the_node_that_is_named_or_refused),
+		TEST(huge_pages_that_are_not_there_are_refused_with_those_that_are),
 		TEST(a_device_that_vanished_leaves_nothing_behind),
 	};
 

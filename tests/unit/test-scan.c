@@ -87,6 +87,7 @@ static void every_active_port_is_told_in_name_order_when_none_is_listed(void **s
 	assert_int_equal(left->active_mtu_bytes, 4096);
 	assert_int_equal(right->active_mtu_bytes, 1024);
 	assert_int_equal(left->link_rate_bps, 100000000000);
+	assert_int_equal(left->link_width, 4);
 	assert_int_equal(left->limits.max_qp_wr, 99);
 	assert_int_equal(left->limits.max_msg_bytes, 1 << 30);
 	assert_int_equal(left->configured_gid_index, SCHEMA_AUTO);

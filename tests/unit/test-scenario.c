@@ -144,7 +144,6 @@ static void keys_of_later_versions_say_what_to_do_instead(void **state)
 	static const char *const keys[] = { "extends: [x]",
 					    "exclusive: [nic]",
 					    "priority: low",
-					    "memory: {}",
 					    "sweep: {}",
 					    "baseline: {}",
 					    "path_variation: {}",

@@ -89,9 +89,16 @@ static void defaults_are_those_of_the_grammar(void **state)
 	assert_int_equal(w.run.iterations, 0);
 	assert_int_equal(w.run.interval_ns, 1000000000);
 	assert_true(w.run.stall_timeout_ns == 3000000000);
+	assert_int_equal(w.run.repeat, 1);
 	assert_true(w.cpu.affinity == SCHEMA_AUTO);
+	assert_int_equal(w.memory.kind, MEMORY_HOST);
+	assert_int_equal(w.memory.hugepage_bytes, 2 << 20);
+	assert_true(w.memory.numa_node == SCHEMA_AUTO);
+	assert_false(w.memory.relaxed_ordering || w.memory.odp);
 	assert_int_equal(workload_check(&w, NULL, NULL), 0);
 }
+
+#define WRITE "workload: {pattern: stream, ops: [{op: write, size: 64KiB}]}\n"
 
 static void what_can_be_measured_is_fine(void **state)
 {
@@ -107,9 +114,24 @@ static void what_can_be_measured_is_fine(void **state)
 		"run: {warmup: 0, duration: 24h, interval: 1m}\n");
 	expect_fine(
 		"qp: {num_qps: 1024}\nworkload: {pattern: stream, ops: [{op: write, size: 64B}], load: {outstanding: 1024}}\n");
+	expect_fine(
+		"memory: {kind: hugepage, hugepage_size: 1GiB, numa: 1, relaxed_ordering: true}\n" WRITE);
+	expect_fine("memory: {odp: true}\n" WRITE);
+	expect_fine("memory: {relaxed_ordering: true}\n"
+		    "workload: {pattern: pingpong, ops: [{op: write_with_imm, size: 1B}]}\n");
 }
 
-#define WRITE "workload: {pattern: stream, ops: [{op: write, size: 64KiB}]}\n"
+static void memory_that_contradicts_itself_is_told(void **state)
+{
+	expect_problem("memory: {kind: dmabuf}\n" WRITE, "memory.kind", "host and hugepage are");
+	expect_problem("memory: {kind: hugepage, hugepage_size: 3MiB}\n" WRITE,
+		       "memory.hugepage_size", "3MiB is no size of a huge page");
+	expect_problem("memory: {kind: hugepage, odp: true}\n" WRITE, "memory.odp",
+		       "not paged on demand");
+	expect_problem("memory: {relaxed_ordering: true}\n"
+		       "workload: {pattern: pingpong, ops: [{op: write, size: 64B}]}\n",
+		       "memory.relaxed_ordering", "use write_with_imm or send");
+}
 
 static void what_is_not_in_this_version_is_named_with_what_is(void **state)
 {
@@ -351,7 +373,6 @@ static void later_keys_say_what_to_do_instead(void **state)
 	static const char *const later[] = {
 		"qp: {srq: true}\n" WRITE,
 		"cq: {moderation: {count: 1}}\n" WRITE,
-		WRITE "run: {repeat: 3}\n",
 		WRITE "run: {bytes: 1GiB}\n",
 		WRITE "run: {steady_state: {}}\n",
 		WRITE "cpu: {threads: 2}\n",
@@ -494,6 +515,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_those_of_the_grammar),
 		cmocka_unit_test(what_can_be_measured_is_fine),
+		cmocka_unit_test(memory_that_contradicts_itself_is_told),
 		cmocka_unit_test(what_is_not_in_this_version_is_named_with_what_is),
 		cmocka_unit_test(a_pingpong_has_one_of_everything),
 		cmocka_unit_test(inline_must_fit_and_is_no_read),
