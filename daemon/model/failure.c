@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/operation.h"
+#include "model/reject.h"
 
 /* enum ibv_wc_status, IBTA vol. 1, 11.6.2; numbers as in libibverbs. */
 static const char *const wc_status_names[] = {
@@ -42,6 +43,19 @@ const char *failure_wc_status_name(int status)
 	return wc_status_names[status];
 }
 
+/* Of numbers that are no errno: what the specification calls them. */
+static const char *status_name(const struct error *error)
+{
+	switch (error->kind) {
+	case ERROR_KIND_WC_STATUS:
+		return failure_wc_status_name(error->number);
+	case ERROR_KIND_CM_REJECT:
+		return reject_name(error->number);
+	default:
+		return NULL;
+	}
+}
+
 json_t *failure_write(const struct failure *failure)
 {
 	const struct error *error = &failure->error;
@@ -55,9 +69,7 @@ json_t *failure_write(const struct failure *failure)
 	json_set_string(object, "stage", error_stage_name(error->stage));
 	json_set_string(object, "kind", error_kind_name(error->kind));
 	json_set_i64(object, "number", error->number);
-	json_set_string(object, "status_name",
-			error->kind == ERROR_KIND_WC_STATUS ? failure_wc_status_name(error->number)
-							    : NULL);
+	json_set_string(object, "status_name", status_name(error));
 	json_set_string(object, "call", error->call[0] ? error->call : NULL);
 	json_set_string(object, "text", error->text);
 	json_set_string(object, "node", failure->node[0] ? failure->node : NULL);
@@ -131,7 +143,7 @@ static int read_error(const json_t *json, struct error *ret, struct error *err)
 
 	if ((r = read_word(json, "class", class_word, ERROR_BUG, ERROR_NONE, &class, err)) < 0 ||
 	    (r = read_word(json, "stage", stage_word, STAGE_REPORT, STAGE_NONE, &stage, err)) < 0 ||
-	    (r = read_word(json, "kind", kind_word, ERROR_KIND_WC_STATUS, ERROR_KIND_NONE, &kind,
+	    (r = read_word(json, "kind", kind_word, ERROR_KIND_CM_REJECT, ERROR_KIND_NONE, &kind,
 			   err)) < 0 ||
 	    (r = json_get_i64(json, "number", &number, err)) < 0 ||
 	    (r = json_get_string_or(json, "call", ret->call, sizeof(ret->call), err)) < 0 ||

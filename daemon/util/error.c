@@ -28,6 +28,7 @@ static const char *const kind_names[] = {
 	[ERROR_KIND_NONE] = "none",
 	[ERROR_KIND_ERRNO] = "errno",
 	[ERROR_KIND_WC_STATUS] = "wc_status",
+	[ERROR_KIND_CM_REJECT] = "cm_reject",
 };
 
 static const char *name_of(const char *const *names, size_t count, unsigned index)

@@ -43,6 +43,7 @@ enum error_kind {
 	ERROR_KIND_NONE,
 	ERROR_KIND_ERRNO, /* positive errno */
 	ERROR_KIND_WC_STATUS, /* enum ibv_wc_status */
+	ERROR_KIND_CM_REJECT, /* reason of a connection manager (model/reject) */
 };
 
 struct error {

@@ -146,6 +146,7 @@ static void print_error_words(void)
 	}
 	print_word("\"", error_kind_name(ERROR_KIND_ERRNO), "\"");
 	print_word("\"", error_kind_name(ERROR_KIND_WC_STATUS), "\"");
+	print_word("\"", error_kind_name(ERROR_KIND_CM_REJECT), "\"");
 }
 
 static void print_totals(void)

@@ -151,9 +151,10 @@ static void names_are_stable_words(void **state)
 	assert_string_equal(error_stage_name(STAGE_MODIFY_QP), "modify_qp");
 	assert_string_equal(error_stage_name(STAGE_REPORT), "report");
 	assert_string_equal(error_kind_name(ERROR_KIND_WC_STATUS), "wc_status");
+	assert_string_equal(error_kind_name(ERROR_KIND_CM_REJECT), "cm_reject");
 	assert_string_equal(error_class_name((enum error_class)99), "unknown");
 	assert_string_equal(error_stage_name((enum error_stage) - 1), "unknown");
-	assert_string_equal(error_kind_name((enum error_kind)3), "unknown");
+	assert_string_equal(error_kind_name((enum error_kind)4), "unknown");
 }
 
 int main(void)

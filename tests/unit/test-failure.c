@@ -55,6 +55,23 @@ static void a_failure_comes_back_from_json(void **state)
 	json_decref(again);
 }
 
+static void the_reason_of_a_rejection_has_its_name(void **state)
+{
+	struct failure failure = example(), read = FAILURE_INIT;
+	json_t *json;
+
+	failure.error.kind = ERROR_KIND_CM_REJECT;
+	failure.error.number = 8;
+	json = failure_write(&failure);
+	assert_string_equal(json_string_value(json_object_get(json, "kind")), "cm_reject");
+	assert_string_equal(json_string_value(json_object_get(json, "status_name")),
+			    "IB_CM_REJ_INVALID_SERVICE_ID");
+	assert_int_equal(failure_read(json, &read, NULL), 0);
+	assert_int_equal(read.error.kind, ERROR_KIND_CM_REJECT);
+	assert_int_equal(read.error.number, 8);
+	json_decref(json);
+}
+
 static void no_failure_is_null_both_ways(void **state)
 {
 	struct failure failure = FAILURE_INIT, read = example();
@@ -144,6 +161,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_failure_comes_back_from_json),
+		cmocka_unit_test(the_reason_of_a_rejection_has_its_name),
 		cmocka_unit_test(no_failure_is_null_both_ways),
 		cmocka_unit_test(a_failure_without_operation_or_call_keeps_them_out),
 		cmocka_unit_test(a_hostile_failure_is_refused_with_the_key),
