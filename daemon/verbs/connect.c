@@ -168,14 +168,14 @@ static int rtr_mask(const struct assignment *assignment)
 
 static int go_rtr(struct resources *resources, size_t index, const struct assignment *assignment,
 		  const struct endpoint_info *remote, const struct ibv_ah_attr *path,
-		  struct error *err)
+		  const struct connect_numbers *numbers, struct error *err)
 {
 	const struct qp_settings *qp = &assignment->workload.qp;
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR,
 		.path_mtu = demand_mtu(qp->path_mtu),
-		.dest_qp_num = (uint32_t)remote->qps[index].qp_num,
-		.rq_psn = (uint32_t)remote->qps[index].psn,
+		.dest_qp_num = numbers->dest_qp_num,
+		.rq_psn = numbers->rq_psn,
 		.ah_attr = *path,
 		.max_dest_rd_atomic = (uint8_t)qp->max_rd_atomic,
 		.min_rnr_timer = (uint8_t)qp->min_rnr_timer,
@@ -197,12 +197,12 @@ static int go_rtr(struct resources *resources, size_t index, const struct assign
 		err, error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
 		"qp 0x%x of %s cannot go to RTR (to qp 0x%llx at %s, lid %llu, path_mtu %llu, max_dest_rd_atomic %llu)",
 		resources->qps[index]->qp_num, resources->device->name,
-		(unsigned long long)remote->qps[index].qp_num, gid, (unsigned long long)remote->lid,
+		(unsigned long long)numbers->dest_qp_num, gid, (unsigned long long)remote->lid,
 		(unsigned long long)qp->path_mtu, (unsigned long long)qp->max_rd_atomic);
 }
 
 static int go_rts(struct resources *resources, size_t index, const struct assignment *assignment,
-		  struct error *err)
+		  uint32_t sq_psn, struct error *err)
 {
 	const struct qp_settings *qp = &assignment->workload.qp;
 	struct ibv_qp_attr attr = {
@@ -210,7 +210,7 @@ static int go_rts(struct resources *resources, size_t index, const struct assign
 		.timeout = (uint8_t)qp->local_ack_timeout,
 		.retry_cnt = (uint8_t)qp->retry_cnt,
 		.rnr_retry = (uint8_t)qp->rnr_retry,
-		.sq_psn = resources->psns[index],
+		.sq_psn = sq_psn,
 		.max_rd_atomic = (uint8_t)qp->max_rd_atomic,
 	};
 	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
@@ -232,11 +232,11 @@ static int go_rts(struct resources *resources, size_t index, const struct assign
 		(unsigned long long)qp->rnr_retry, (unsigned long long)qp->max_rd_atomic);
 }
 
-int connect_qps(struct resources *resources, const struct assignment *assignment,
-		const struct endpoint_info *remote, struct steps *steps, struct error *err)
+int connect_check(const struct resources *resources, const struct assignment *assignment,
+		  const struct endpoint_info *remote, struct ibv_ah_attr *ret_path,
+		  struct error *err)
 {
 	union ibv_gid gid;
-	struct ibv_ah_attr path;
 	int ret = check_remote(resources, assignment, remote, &gid, err);
 
 	if (ret < 0) {
@@ -247,28 +247,45 @@ int connect_qps(struct resources *resources, const struct assignment *assignment
 		}
 		return ret;
 	}
-	fill_path(resources, assignment, remote, &gid, &path);
-	if (assignment->workload.qp.qp_type == QP_TYPE_UD) {
-		ret = make_way(resources, remote, &path, steps, err);
-		if (ret < 0) {
-			return ret;
-		}
-	}
-	for (size_t i = 0; i < resources->qp_count; i++) {
-		uint64_t started_mono_ns = call_begin("ibv_modify_qp");
-
-		/* One that fails took its time too: the result shows it. */
-		ret = go_rtr(resources, i, assignment, remote, &path, err);
-		call_end(steps, "modify_rtr", started_mono_ns, 0);
-		if (ret < 0) {
-			return ret;
-		}
-		started_mono_ns = call_begin("ibv_modify_qp");
-		ret = go_rts(resources, i, assignment, err);
-		call_end(steps, "modify_rts", started_mono_ns, 0);
-		if (ret < 0) {
-			return ret;
-		}
-	}
+	fill_path(resources, assignment, remote, &gid, ret_path);
 	return 0;
+}
+
+int connect_qp(struct resources *resources, size_t index, const struct assignment *assignment,
+	       const struct endpoint_info *remote, const struct ibv_ah_attr *path,
+	       const struct connect_numbers *numbers, struct steps *steps, struct error *err)
+{
+	uint64_t started_mono_ns = call_begin("ibv_modify_qp");
+	int ret = go_rtr(resources, index, assignment, remote, path, numbers, err);
+
+	/* One that fails took its time too: the result shows it. */
+	call_end(steps, "modify_rtr", started_mono_ns, 0);
+	if (ret < 0) {
+		return ret;
+	}
+	started_mono_ns = call_begin("ibv_modify_qp");
+	ret = go_rts(resources, index, assignment, numbers->sq_psn, err);
+	call_end(steps, "modify_rts", started_mono_ns, 0);
+	return ret;
+}
+
+int connect_qps(struct resources *resources, const struct assignment *assignment,
+		const struct endpoint_info *remote, struct steps *steps, struct error *err)
+{
+	struct ibv_ah_attr path;
+	int ret = connect_check(resources, assignment, remote, &path, err);
+
+	if (ret == 0 && assignment->workload.qp.qp_type == QP_TYPE_UD) {
+		ret = make_way(resources, remote, &path, steps, err);
+	}
+	for (size_t i = 0; ret == 0 && i < resources->qp_count; i++) {
+		const struct connect_numbers numbers = {
+			.dest_qp_num = (uint32_t)remote->qps[i].qp_num,
+			.rq_psn = (uint32_t)remote->qps[i].psn,
+			.sq_psn = resources->psns[i],
+		};
+
+		ret = connect_qp(resources, i, assignment, remote, &path, &numbers, steps, err);
+	}
+	return ret;
 }
