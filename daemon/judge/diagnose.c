@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "judge/delivery_evidence.h"
+#include "judge/diagnose_cm.h"
 #include "judge/diagnose_path.h"
 #include "judge/diagnose_peer.h"
 #include "judge/diagnose_port.h"
@@ -81,7 +82,11 @@ static bool find_abort(const struct view *view)
 
 static bool find_peer(const struct view *view)
 {
-	return diagnose_peer(view->failure, node_of(view), view->evidence, view->findings);
+	char path[DIAGNOSE_PATH_SIZE];
+
+	return diagnose_cm(view->failure, node_of(view), diagnose_path_name(view->measurement, path, sizeof(path)),
+			   view->evidence, view->findings) ||
+	       diagnose_peer(view->failure, node_of(view), view->evidence, view->findings);
 }
 
 static bool find_port(const struct view *view)

@@ -52,10 +52,13 @@ static bool is_unsupported(const struct error *error)
 	       (error->number == EOPNOTSUPP || error->number == ENOSYS || error->number == ENOTSUP);
 }
 
-/* The neighbour did not answer when a queue pair was to be connected. */
+/* The neighbour, or its connection manager, did not answer when a queue pair was to be connected.
+ */
 static bool is_silent_neighbour(const struct error *error)
 {
-	return error->stage == STAGE_MODIFY_QP && error->kind == ERROR_KIND_ERRNO &&
+	return (error->stage == STAGE_MODIFY_QP || error->stage == STAGE_RESOLVE ||
+		error->stage == STAGE_CONNECT) &&
+	       error->kind == ERROR_KIND_ERRNO &&
 	       (error->number == ETIMEDOUT || error->number == EHOSTUNREACH ||
 		error->number == ENETUNREACH || error->number == EHOSTDOWN);
 }

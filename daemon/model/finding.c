@@ -52,6 +52,8 @@ const char *const confidence_names[] = { "possible", "likely", "certain", NULL }
 #define SLUG_DUTY_CYCLE "duty-cycle"
 #define SLUG_DEVICE_SICK "device-sick"
 #define SLUG_PCIE_NARROW "pcie-narrow"
+#define SLUG_CONNECTION_REJECTED "connection-rejected"
+#define SLUG_CONNECTION_UNANSWERED "connection-unanswered"
 
 static const struct finding_info infos[FINDING_COUNT] = {
 #define FINDING(number, name, title, explanation, cure) \
