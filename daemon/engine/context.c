@@ -8,6 +8,7 @@
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/text.h"
+#include "verbs/cm.h"
 
 #define SETUP_THREADS 2
 #define IDLE_US 10000000u
@@ -23,6 +24,7 @@ struct context {
 	enum context_state state;
 	bool is_lost; /* while open */
 	bool is_shut; /* for good */
+	bool uses_cm; /* a job on it did, since the process began */
 	struct device *device; /* while open */
 	unsigned users;
 	struct list waits; /* of struct context_wait */
@@ -104,11 +106,6 @@ static void lose(struct context *context, const char *reason)
 	text_copy(err.call, sizeof(err.call), "device");
 	context->owner.lost(context->owner.arg, context, &err);
 	settle(context);
-}
-
-void context_vanished(struct context *context)
-{
-	lose(context, "was removed");
 }
 
 /* True if it may have more: one event was read, and the device lives. */
@@ -225,6 +222,39 @@ static void run_close(struct setup_task *setup)
 	device_close(own->device);
 }
 
+static void run_forget(struct setup_task *setup)
+{
+	struct context_task *own = (struct context_task *)setup;
+
+	own->error = cm_forget_devices() ? 0 : -ENODEV;
+}
+
+static void done_forget(struct task *task)
+{
+	struct context_task *own = (struct context_task *)task;
+
+	/* The next scan asks again. */
+	own->context->uses_cm |= own->error < 0;
+	free(own);
+}
+
+/* Of a device that is gone the connection manager may have a context, too. */
+static void forget(struct context *context)
+{
+	if (context->setup && context->uses_cm) {
+		context->uses_cm = false;
+		submit_own(context, run_forget, done_forget, NULL);
+	}
+}
+
+void context_vanished(struct context *context)
+{
+	lose(context, "was removed");
+	if (context->state == CONTEXT_CLOSED) {
+		forget(context);
+	}
+}
+
 static void done_close(struct task *task)
 {
 	struct context_task *own = (struct context_task *)task;
@@ -232,6 +262,9 @@ static void done_close(struct task *task)
 
 	context->state = CONTEXT_CLOSED;
 	free(own);
+	if (context->is_lost) {
+		forget(context);
+	}
 	settle(context);
 }
 
@@ -301,6 +334,11 @@ struct device *context_acquire(struct context *context, struct context_wait *wai
 void context_cancel(struct context *context, struct context_wait *wait)
 {
 	list_remove(&wait->link);
+}
+
+void context_use_cm(struct context *context)
+{
+	context->uses_cm = true;
 }
 
 void context_release(struct context *context)

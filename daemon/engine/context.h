@@ -57,6 +57,9 @@ const char *context_name(const struct context *context);
 struct device *context_acquire(struct context *context, struct context_wait *wait);
 void context_cancel(struct context *context, struct context_wait *wait);
 void context_release(struct context *context);
+/* A job on it connects by rdma_cm, which then keeps a context of its own of the device (verbs/cm).
+ */
+void context_use_cm(struct context *context);
 /* Reads now what events there are, before they would wake the loop. Calls up. */
 void context_drain(struct context *context);
 /* Takes the task; setup.reply is set here. */

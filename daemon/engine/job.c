@@ -115,8 +115,15 @@ static void run_prepare(struct setup_task *setup)
 		own->error = resources_new(&job->resources, job->device, &job->assignment,
 					   &job->steps, &own->err);
 	}
+	if (own->error == 0 && job->assignment.workload.qp.cm == QP_CM_RDMA_CM) {
+		own->error =
+			cm_new(&job->cm, job->resources, &job->assignment, &job->steps, &own->err);
+	}
 	if (own->error == 0) {
 		resources_info(job->resources, &job->assignment, &job->info);
+		if (job->cm) {
+			cm_info(job->cm, &job->info);
+		}
 	}
 }
 
@@ -153,6 +160,9 @@ static void prepare_on(struct job *job, struct device *device)
 {
 	job->device = device;
 	job->state = JOB_PREPARING;
+	if (job->assignment.workload.qp.cm == QP_CM_RDMA_CM) {
+		context_use_cm(job->context);
+	}
 	job_submit(job, run_prepare, done_prepare);
 }
 
@@ -203,10 +213,13 @@ static void run_connect(struct setup_task *setup)
 	uint64_t started_mono_ns;
 	char name[16];
 
-	own->error = resources_connect(job->resources, &job->assignment, &job->remote, &job->steps,
-				       &own->err);
+	own->error = job->cm ? job_cm_connect(job, &own->err)
+			     : resources_connect(job->resources, &job->assignment, &job->remote,
+						 &job->steps, &own->err);
 	if (own->error < 0) {
 		job_evidence_port(job, &own->err);
+	}
+	if (own->error != 0) {
 		return;
 	}
 	started_mono_ns = clock_mono_ns();
@@ -230,11 +243,21 @@ static void done_connect(struct task *task)
 	struct job_task *own = (struct job_task *)task;
 	struct job *job = own->job;
 
+	if (own->error == CM_WAITS && !job->is_lost && !job->is_releasing) {
+		job_cm_wait(job);
+		free(own);
+		return;
+	}
 	job->state = JOB_CONNECTED;
 	if (goes_on(job, own)) {
 		job->events.connected(job->arg, job, &job->steps);
 	}
 	free(own);
+}
+
+void job_connect_again(struct job *job)
+{
+	job_submit(job, run_connect, done_connect);
 }
 
 void job_connect(struct job *job, const struct endpoint_info *remote)
@@ -244,7 +267,7 @@ void job_connect(struct job *job, const struct endpoint_info *remote)
 	}
 	job->remote = *remote;
 	job->state = JOB_CONNECTING;
-	job_submit(job, run_connect, done_connect);
+	job_connect_again(job);
 }
 
 /* --- run --- */

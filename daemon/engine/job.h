@@ -17,6 +17,7 @@
 #include "model/failure.h"
 #include "model/port_report.h"
 #include "util/list.h"
+#include "verbs/cm.h"
 #include "verbs/resources.h"
 
 /* What jobs share; the engine's. */
@@ -45,11 +46,13 @@ enum job_state {
 	JOB_PREPARING, /* a setup task is out */
 	JOB_PREPARED,
 	JOB_CONNECTING, /* a setup task is out */
+	JOB_AWAITING, /* connecting, and its connection manager waits for events */
 	JOB_CONNECTED,
 	JOB_RUNNING,
 	JOB_COUNTING, /* traffic is over; the counters of the port are awaited */
 	JOB_FINISHED,
 	JOB_FAILED,
+	JOB_DISCONNECTING, /* releasing: the connection manager tells the other end */
 	JOB_DESTROYING, /* a setup task is out, or the last note */
 };
 
@@ -83,6 +86,11 @@ struct job {
 	struct device *device; /* held */
 	struct placement placement; /* of the worker */
 	struct resources *resources;
+	struct cm *cm; /* qp.cm: rdma_cm; goes with the resources */
+	bool has_asked; /* cm_connect was called; the tasks' */
+	bool has_parted; /* cm_disconnect was; the tasks' */
+	sd_event_source *cm_source; /* while it waits */
+	sd_event_source *cm_timer; /* likewise */
 	struct traffic *traffic;
 	struct worker *worker; /* NULL for a passive responder */
 	struct endpoint_info info;
@@ -138,6 +146,17 @@ void job_device_failed(struct job *job, const struct context *context,
  * from it: flushes, and calls that a device which is gone refuses. */
 void job_device_explain(const struct job *job, struct totals *totals);
 
+/* job_cm.c: the first call and, once something happened, the next ones: as cm_connect. Setup
+ * thread.
+ */
+int job_cm_connect(struct job *job, struct error *err);
+/* To AWAITING: nothing is out until something happens. */
+void job_cm_wait(struct job *job);
+/* The other end is told; then job_release_destroy. */
+void job_cm_disconnect(struct job *job);
+/* Nothing is watched any more. */
+void job_cm_drop(struct job *job);
+
 /* job_guard.c: from the start of disruptive traffic to its end. */
 void job_guard_begin(struct job *job);
 void job_guard_end(struct job *job);
@@ -147,6 +166,8 @@ void job_note(struct job *job, enum job_note_kind kind);
 /* A struct job_task, on the setup pool of the job, in order. */
 void job_submit(struct job *job, void (*run)(struct setup_task *task),
 		void (*done)(struct task *task));
+/* The next part of connecting. */
+void job_connect_again(struct job *job);
 /* The first one stays. */
 void job_set_failure(struct job *job, const struct error *err);
 /* How long ago the traffic started; 0 before. */
@@ -176,5 +197,7 @@ void job_evidence_drop(struct job *job);
  * out that must come back first.
  */
 void job_release_advance(struct job *job);
+/* What the connection manager had to tell is told. */
+void job_release_destroy(struct job *job);
 /* Nothing is left: tells so and frees the job. */
 void job_release_now(struct job *job);

@@ -24,7 +24,8 @@ void job_device_lost(struct job *job, const struct context *context, const struc
 	/* In the stage in which it stopped us, whatever it means for others. */
 	if (job->state == JOB_PREPARING || job->state == JOB_PREPARED) {
 		own.stage = STAGE_RESOURCE;
-	} else if (job->state == JOB_CONNECTING || job->state == JOB_CONNECTED) {
+	} else if (job->state == JOB_CONNECTING || job->state == JOB_AWAITING ||
+		   job->state == JOB_CONNECTED) {
 		own.stage = STAGE_CONNECT;
 	}
 	if (job->context != context || !job->device) {
@@ -37,8 +38,10 @@ void job_device_lost(struct job *job, const struct context *context, const struc
 		job->is_lost = true;
 		break;
 	case JOB_PREPARED:
+	case JOB_AWAITING:
 	case JOB_CONNECTED:
 		job_set_failure(job, err);
+		job_cm_drop(job);
 		job->state = JOB_FAILED;
 		job_note(job, JOB_NOTE_FAILED);
 		break;
@@ -97,6 +100,7 @@ void job_device_sick(struct job *job, const struct context *context, const struc
 		context_cancel(job->context, &job->wait);
 		break;
 	case JOB_PREPARED:
+	case JOB_AWAITING:
 	case JOB_CONNECTED:
 		break;
 	case JOB_PREPARING:
@@ -110,6 +114,7 @@ void job_device_sick(struct job *job, const struct context *context, const struc
 		return;
 	}
 	job_set_failure(job, err);
+	job_cm_drop(job);
 	job->state = JOB_FAILED;
 	job_note(job, JOB_NOTE_FAILED);
 }

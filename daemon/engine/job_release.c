@@ -29,6 +29,7 @@ static void run_destroy(struct setup_task *setup)
 	/* It has handed back what it had: its thread may end while the rest is destroyed. */
 	dismiss_worker(job, 0);
 	traffic_free(take(job->traffic));
+	cm_free(take(job->cm), &job->steps);
 	resources_free(take(job->resources), &job->steps);
 	run_dismiss(setup);
 }
@@ -38,6 +39,7 @@ void job_release_now(struct job *job)
 	void (*released)(void *arg, struct job *job) = job->events.released;
 
 	job_guard_end(job);
+	job_cm_drop(job);
 	if (job->device) {
 		context_release(job->context);
 	}
@@ -60,6 +62,12 @@ static void done_destroy(struct task *task)
 	}
 }
 
+void job_release_destroy(struct job *job)
+{
+	job->state = JOB_DESTROYING;
+	job_submit(job, run_destroy, done_destroy);
+}
+
 /* In whatever state: the next step towards the end, if nothing is out that must come back first. */
 void job_release_advance(struct job *job)
 {
@@ -69,6 +77,7 @@ void job_release_advance(struct job *job)
 		break;
 	case JOB_PREPARING:
 	case JOB_CONNECTING:
+	case JOB_DISCONNECTING:
 	case JOB_DESTROYING:
 		return;
 	case JOB_COUNTING:
@@ -83,10 +92,12 @@ void job_release_advance(struct job *job)
 	default:
 		break;
 	}
-	job->state = JOB_DESTROYING;
-	if (job->device) {
-		job_submit(job, run_destroy, done_destroy);
+	if (job->cm) {
+		job_cm_disconnect(job);
+	} else if (job->device) {
+		job_release_destroy(job);
 	} else {
+		job->state = JOB_DESTROYING;
 		job_note(job, JOB_NOTE_RELEASED);
 	}
 }

@@ -59,6 +59,8 @@ const struct endpoint *assignment_remote(const struct assignment *assignment);
 /* Memory that the job will register, queue pairs that it will make, as `permit` counts them. */
 uint64_t assignment_pinned_bytes(const struct assignment *assignment);
 
+#define CM_TOKEN_BYTES 16
+
 /* What PREPARED tells of one end and CONNECT gives to the other. */
 struct qp_address {
 	uint64_t qp_num;
@@ -73,6 +75,10 @@ struct endpoint_info {
 	uint64_t buffer_bytes;
 	uint64_t rkey;
 	uint64_t max_inline_data; /* what the device gave */
+	/* qp.cm: rdma_cm, of the responder: where it listens, and what who connects there must
+	 * show: CM_TOKEN_BYTES in hexadecimal. Else 0 and empty. */
+	uint64_t cm_port;
+	char cm_token[2 * CM_TOKEN_BYTES + 1];
 	size_t qp_count;
 	struct qp_address qps[LIMIT_QPS];
 };

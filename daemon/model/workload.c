@@ -45,7 +45,8 @@ const struct schema_field qp_fields[] = {
 	  QP(cm),
 	  .names = qp_cm_names,
 	  .fallback = "exchange",
-	  .doc = "How queue pairs are connected; exchange: addresses over the control channel, then ibv_modify_qp." },
+	  .doc = "How queue pairs are connected; exchange: addresses over the control channel, then ibv_modify_qp; rdma_cm (RC, UD; RoCE): by the "
+		 "connection manager, each phase timed; who connects must show a token that travelled over the control channel." },
 	{ .key = "device",
 	  .type = SCHEMA_STRING,
 	  QP(device),

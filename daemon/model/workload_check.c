@@ -39,7 +39,6 @@ static void check_supported(struct workload_check *check)
 	const struct workload *w = check->workload;
 
 	check_word(check, "qp.qp_type", qp_type_names, w->qp.qp_type, 3, "RC, UC and UD are");
-	check_word(check, "qp.cm", qp_cm_names, w->qp.cm, 1, "exchange is");
 	check_word(check, "workload.pattern", workload_pattern_names, w->workload.pattern, 2,
 		   "pingpong and stream are");
 	check_word(check, "workload.direction", workload_direction_names, w->workload.direction, 2,

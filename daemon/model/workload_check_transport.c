@@ -60,10 +60,20 @@ static void check_datagrams(struct workload_check *check)
 	}
 }
 
+/* librdmacm connects RC, and resolves the other end of UD; UC it does not know. */
+static void check_manager(struct workload_check *check)
+{
+	if (check->workload->qp.cm == QP_CM_RDMA_CM && check->workload->qp.qp_type == QP_TYPE_UC) {
+		workload_check_complain(check, "qp.cm", "qp.qp_type",
+					"rdma_cm knows no UC; use exchange, or qp_type: RC");
+	}
+}
+
 /* What is legal on a transport (IBTA volume 1, table of operations), and what can be counted on it.
  */
 void workload_check_transport(struct workload_check *check)
 {
+	check_manager(check);
 	switch (check->workload->qp.qp_type) {
 	case QP_TYPE_UC:
 		check_connected(check);

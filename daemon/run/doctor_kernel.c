@@ -228,29 +228,27 @@ void doctor_kernel_rdma_cm(const struct doctor_facts *facts, struct doctor_repor
 	doctor_line_source(line, "/dev/infiniband/rdma_cm");
 	if (node->error == 0 && node->open_error == 0) {
 		line->status = DOCTOR_OK;
-		doctor_line_finding(
-			line, "/dev/infiniband/rdma_cm opens (for programs that connect by IP "
-			      "address)");
+		doctor_line_finding(line,
+				    "/dev/infiniband/rdma_cm opens (scenarios with qp.cm: rdma_cm "
+				    "connect by it)");
 	} else if (node->error == 0) {
 		doctor_line_finding(
 			line,
-			"/dev/infiniband/rdma_cm may not be opened (%s): programs that connect by IP "
-			"address cannot; rdmatestd does not need it yet",
+			"/dev/infiniband/rdma_cm may not be opened (%s): scenarios with "
+			"qp.cm: rdma_cm cannot run, all others can",
 			strerrordesc_np(-node->open_error));
 		doctor_line_cure(
 			line, "DeviceAllow=/dev/infiniband/rdma_cm rw in the unit, the container's "
 			      "device list, or chmod 0666 /dev/infiniband/rdma_cm");
 	} else if (facts->rdma_ucm == MODULES_LOADED || facts->rdma_ucm == MODULES_BUILTIN) {
-		doctor_line_finding(
-			line, "/dev/infiniband/rdma_cm is not here: programs that connect by IP "
-			      "address cannot; rdmatestd does not need it yet");
+		doctor_line_finding(line, "/dev/infiniband/rdma_cm is not here: scenarios with "
+					  "qp.cm: rdma_cm cannot run, all others can");
 		doctor_line_cure(
 			line, "give it to this container or unit (--device=, DeviceAllow=); on the "
 			      "host: udevadm trigger --name-match=infiniband/rdma_cm");
 	} else {
-		doctor_line_finding(line,
-				    "module rdma_ucm is not loaded: programs that connect by IP "
-				    "address cannot; rdmatestd does not need it yet");
+		doctor_line_finding(line, "module rdma_ucm is not loaded: scenarios with qp.cm: "
+					  "rdma_cm cannot run, all others can");
 		doctor_line_cure(line, "modprobe rdma_ucm");
 	}
 }

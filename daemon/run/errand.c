@@ -201,8 +201,11 @@ static void on_released(void *arg, struct job *job)
 
 	book(errand);
 	if (errand->wants_released) {
+		json_t *message = errand_answer("released", &errand->assignment);
+
+		json_set_take(message, "steps", step_write(job_steps(job)));
 		errand->has_failed = false;
-		answer(errand, errand_answer("released", &errand->assignment));
+		answer(errand, message);
 	}
 	if (errand->agent->occupancy != NULL) {
 		const struct endpoint *local = assignment_local(&errand->assignment);

@@ -152,6 +152,7 @@ static enum side_news take_busy(struct side *side, const json_t *message, struct
 
 static enum side_news take_released(struct side *side, const json_t *message, struct error *err)
 {
+	read_steps(side, message);
 	side->is_released = true;
 	return SIDE_TOLD;
 }

@@ -45,6 +45,12 @@ static const char scenarios[] =
 	"    workload: { pattern: pingpong, ops: [{ op: write, size: 8B }, { op: send, size: 64B }, { op: read, size: 8B }] }\n"
 	"    run: { warmup: 5ms, iterations: 60, stall_timeout: 60s }\n"
 	"    expect: [errors == 0]\n"
+	"  - name: cm\n"
+	"    disruptive: true\n"
+	"    qp: { cm: rdma_cm, num_qps: 4 }\n"
+	"    workload: { pattern: stream, load: { outstanding: 8 }, ops: [{ op: send, size: 64B }] }\n"
+	"    run: { warmup: 0s, iterations: 60, stall_timeout: 60s }\n"
+	"    expect: [errors == 0]\n"
 	"  - name: stream\n"
 	"    disruptive: true\n"
 	"    qp: { num_qps: 2 }\n"
@@ -157,6 +163,7 @@ static void on_reloaded(void *arg, bool is_ok, const char *problems)
 /* The hand that begins runs and reloads, on the daemon's own thread. */
 static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 {
+	static const char *const names[] = { "ping", "stream", "cm" };
 	struct member *member = arg;
 	const struct parts *parts = daemon_parts(member->daemon);
 	char id[32];
@@ -167,8 +174,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 		return 0;
 	}
 	if (member->begun < RUNS && peers_are_up(parts)) {
-		assert_int_equal(daemon_run(member->daemon,
-					    member->begun++ % 2 == 0 ? "ping" : "stream", id, NULL),
+		assert_int_equal(daemon_run(member->daemon, names[member->begun++ % 3], id, NULL),
 				 0);
 	}
 	if (member->begun > 0 && member->reloads < 3 && !member->is_reloading) {

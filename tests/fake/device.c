@@ -18,7 +18,7 @@ static struct fabric_device *find_device(struct fabric *fabric, const char *name
 	return NULL;
 }
 
-static struct fabric_device *need_device(struct fabric *fabric, const char *name)
+struct fabric_device *nic_device(struct fabric *fabric, const char *name)
 {
 	struct fabric_device *device = find_device(fabric, name);
 
@@ -138,7 +138,7 @@ void fabric_add_device(struct fabric *fabric, const struct fabric_device_config 
 static void remove_device(struct fabric *fabric, const char *name, bool is_told)
 {
 	nic_lock(fabric);
-	struct fabric_device *device = need_device(fabric, name);
+	struct fabric_device *device = nic_device(fabric, name);
 	device->is_removed = true;
 	while (!list_is_empty(&device->ready)) {
 		list_remove(device->ready.next);
@@ -146,6 +146,7 @@ static void remove_device(struct fabric *fabric, const char *name, bool is_told)
 	if (is_told) {
 		async_raise_device(device, IBV_EVENT_DEVICE_FATAL);
 	}
+	nic_tell_manager(device);
 	pthread_cond_broadcast(&fabric->changed);
 	nic_unlock(fabric);
 }
@@ -170,7 +171,7 @@ void fabric_set_listing(struct fabric *fabric, int error)
 void fabric_set_port(struct fabric *fabric, const char *name, bool is_up)
 {
 	nic_lock(fabric);
-	struct fabric_device *device = need_device(fabric, name);
+	struct fabric_device *device = nic_device(fabric, name);
 	if (device->is_up != is_up) {
 		device->is_up = is_up;
 		async_raise_device(device, is_up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
@@ -185,7 +186,7 @@ void fabric_raise_port(struct fabric *fabric, const char *name, enum ibv_event_t
 	struct fake_context *context;
 
 	nic_lock(fabric);
-	list_each(context, &need_device(fabric, name)->contexts, link) {
+	list_each(context, &nic_device(fabric, name)->contexts, link) {
 		async_raise(context, &event);
 	}
 	nic_unlock(fabric);
@@ -195,28 +196,28 @@ void fabric_set_defect(struct fabric *fabric, const char *name, enum fabric_defe
 		       bool is_on)
 {
 	nic_lock(fabric);
-	need_device(fabric, name)->has_defect[defect] = is_on;
+	nic_device(fabric, name)->has_defect[defect] = is_on;
 	nic_unlock(fabric);
 }
 
 void fabric_set_mtu(struct fabric *fabric, const char *name, enum ibv_mtu mtu)
 {
 	nic_lock(fabric);
-	need_device(fabric, name)->config.mtu = mtu;
+	nic_device(fabric, name)->config.mtu = mtu;
 	nic_unlock(fabric);
 }
 
 void fabric_set_rate(struct fabric *fabric, const char *name, uint64_t rate_bps)
 {
 	nic_lock(fabric);
-	need_device(fabric, name)->config.rate_bps = rate_bps;
+	nic_device(fabric, name)->config.rate_bps = rate_bps;
 	nic_unlock(fabric);
 }
 
 void fabric_set_address(struct fabric *fabric, const char *name, const char *address)
 {
 	nic_lock(fabric);
-	struct fabric_device *device = need_device(fabric, name);
+	struct fabric_device *device = nic_device(fabric, name);
 	memset(&device->gids[1], 0, sizeof(device->gids[1]));
 	device->has_address = address != NULL;
 	if (address != NULL) {
@@ -230,7 +231,7 @@ void fabric_set_verb(struct fabric *fabric, const char *name, enum fabric_verb v
 		     const struct fabric_verb_fault *fault)
 {
 	pthread_mutex_lock(&fabric->lock);
-	struct fabric_device *device = need_device(fabric, name);
+	struct fabric_device *device = nic_device(fabric, name);
 	device->has_fault[verb] = fault != NULL;
 	device->fault_version[verb]++;
 	if (fault != NULL) {
@@ -243,7 +244,7 @@ void fabric_set_verb(struct fabric *fabric, const char *name, enum fabric_verb v
 void fabric_counters(struct fabric *fabric, const char *name, struct fabric_counters *ret)
 {
 	pthread_mutex_lock(&fabric->lock);
-	*ret = need_device(fabric, name)->counters;
+	*ret = nic_device(fabric, name)->counters;
 	pthread_mutex_unlock(&fabric->lock);
 }
 
@@ -258,6 +259,14 @@ static void count_objects(struct fabric *fabric, unsigned counts[OBJECT_KINDS])
 	pthread_mutex_unlock(&fabric->lock);
 }
 
+static unsigned manager_objects(struct fabric *fabric)
+{
+	pthread_mutex_lock(&fabric->lock);
+	unsigned count = fabric->manager_objects;
+	pthread_mutex_unlock(&fabric->lock);
+	return count;
+}
+
 unsigned fabric_objects(struct fabric *fabric)
 {
 	unsigned counts[OBJECT_KINDS] = { 0 };
@@ -267,7 +276,7 @@ unsigned fabric_objects(struct fabric *fabric)
 	for (int kind = 0; kind < OBJECT_KINDS; kind++) {
 		sum += counts[kind];
 	}
-	return sum;
+	return sum + manager_objects(fabric);
 }
 
 void fabric_print_objects(struct fabric *fabric, FILE *to)
@@ -284,5 +293,8 @@ void fabric_print_objects(struct fabric *fabric, FILE *to)
 		if (counts[kind] > 0) {
 			fprintf(to, "fake fabric: %u %s left\n", counts[kind], names[kind]);
 		}
+	}
+	if (manager_objects(fabric) > 0) {
+		fprintf(to, "fake fabric: %u of librdmacm left\n", manager_objects(fabric));
 	}
 }

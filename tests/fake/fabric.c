@@ -57,6 +57,7 @@ struct fabric *fabric_new(uint64_t seed)
 	pthread_cond_init(&fabric->pump_wake, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	fabric->random = seed;
+	list_init(&fabric->manager_ids);
 	fabric->links = nic_alloc((size_t)NIC_DEVICES_MAX * NIC_DEVICES_MAX, sizeof(void *));
 	return fabric;
 }

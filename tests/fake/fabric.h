@@ -90,6 +90,7 @@ enum fabric_verb {
 	FABRIC_POST_RECV,
 	FABRIC_REQ_NOTIFY,
 	FABRIC_POLL_CQ, /* of either kind; fails with -error */
+	FABRIC_RDMA_CM, /* any call of librdmacm on an identifier that has the device */
 	FABRIC_VERBS,
 };
 
@@ -109,6 +110,24 @@ struct fabric_verb_fault {
 			     only) */
 	uint32_t skip; /* calls that still go well before it begins */
 	uint32_t count; /* calls it hits; 0: all from there on */
+};
+
+/* What the connection manager of a device does instead of what it should. */
+enum fabric_cm_fate {
+	FABRIC_CM_REJECTS, /* requests from others, for the reason `status` */
+	FABRIC_CM_SILENT, /* answers no request */
+	FABRIC_CM_LOSES_ANSWERS, /* to its own requests */
+	FABRIC_CM_UNREACHABLE, /* its own requests end so, with `status` */
+	FABRIC_CM_NO_ADDRESS, /* its own resolutions end in an error, with `status` */
+	FABRIC_CM_NO_ROUTE, /* likewise, of routes */
+	FABRIC_CM_NO_DEVICE, /* addresses are resolved, and no device is told */
+	FABRIC_CM_OTHER_DEVICE, /* or the one at the other end */
+};
+
+struct fabric_cm_fault {
+	enum fabric_cm_fate fate;
+	int status; /* as an event has it: an errno is negative */
+	uint32_t count; /* how often; 0: always */
 };
 
 /* Since the device was added. Bytes: Ethernet header to checksum, without preamble, frame checksum
@@ -191,6 +210,14 @@ void fabric_set_pass_time(struct fabric *fabric, void (*pass_time)(void *arg, ui
 			  void *arg);
 uint64_t fabric_spent_ns(struct fabric *fabric);
 
+/* Replaces an earlier one of that device. NULL: well again. */
+void fabric_set_cm(struct fabric *fabric, const char *device, const struct fabric_cm_fault *fault);
+/* Of librdmacm as a whole: event channels cannot be had (errno; 0: they can), and listeners hold no
+ * more requests than that (0: as many as they ask for). */
+void fabric_set_cm_channel(struct fabric *fabric, int error, int backlog);
+/* Contexts that librdmacm keeps of devices which are gone: a kernel would wait for them. */
+unsigned fabric_stale_contexts(struct fabric *fabric);
+
 /* Runs all events that are due. */
 void fabric_run(struct fabric *fabric);
 /*
@@ -210,7 +237,7 @@ void fabric_pump_start(struct fabric *fabric);
 void fabric_pump_stop(struct fabric *fabric);
 
 void fabric_counters(struct fabric *fabric, const char *name, struct fabric_counters *ret);
-/* Live contexts, PDs, MRs, CQs, channels, QPs and AHs together. */
+/* Live contexts, PDs, MRs, CQs, channels, QPs, AHs, and identifiers and channels of librdmacm. */
 unsigned fabric_objects(struct fabric *fabric);
 /* One line for each kind with live objects. */
 void fabric_print_objects(struct fabric *fabric, FILE *to);

@@ -95,6 +95,10 @@ struct fabric_device {
 	bool has_fault[FABRIC_VERBS];
 	unsigned fault_version[FABRIC_VERBS]; /* changes when it is set or cleared */
 	struct fabric_counters counters;
+	struct ibv_context manager_context; /* the one that librdmacm has of it */
+	bool has_manager_context;
+	struct fabric_cm_fault manager_fault;
+	bool has_manager_fault;
 	bool is_touched; /* something happened on it that a program could notice */
 };
 
@@ -122,6 +126,13 @@ struct fabric {
 	void *pass_time_arg;
 	uint64_t spent_ns;
 	bool is_touched; /* a device is */
+
+	struct list manager_ids; /* of librdmacm: struct manager_id */
+	uint32_t manager_handles;
+	uint16_t manager_ports;
+	unsigned manager_objects; /* identifiers and event channels */
+	int manager_error;
+	int manager_backlog;
 
 	pthread_t pump;
 	bool is_pumping;
@@ -371,6 +382,10 @@ static inline void nic_touch(struct fabric_device *device)
 	device->fabric->is_touched = true;
 }
 
+/* A present device of that name; the test ends if there is none. */
+struct fabric_device *nic_device(struct fabric *fabric, const char *name);
+/* To whoever has an identifier of librdmacm on it: the device is gone. */
+void nic_tell_manager(struct fabric_device *device);
 /* A present device with that GID, or NULL. */
 struct fabric_device *nic_find_gid(struct fabric *fabric, const union ibv_gid *gid);
 

@@ -137,7 +137,12 @@ static void what_is_not_in_this_version_is_named_with_what_is(void **state)
 {
 	expect_problem("qp: {qp_type: XRC}\n" WRITE, "qp.qp_type",
 		       "\"XRC\" is not in this version; RC, UC and UD are");
-	expect_problem("qp: {cm: rdma_cm}\n" WRITE, "qp.cm", "exchange is");
+	expect_fine("qp: {cm: rdma_cm}\n" WRITE);
+	expect_fine("qp: {qp_type: UD, cm: rdma_cm}\n"
+		    "workload: {pattern: stream, ops: [{op: send, size: 64B}]}\n");
+	expect_problem("qp: {qp_type: UC, cm: rdma_cm}\n"
+		       "workload: {pattern: stream, ops: [{op: send, size: 64B}]}\n",
+		       "qp.cm", "rdma_cm knows no UC");
 	expect_problem(
 		"cq: {mode: event}\nworkload: {pattern: pingpong, ops: [{op: send, size: 1B}, {op: write, size: 1B}]}\n",
 		"workload.ops[1].op", "use write_with_imm");
