@@ -84,7 +84,8 @@ static bool find_peer(const struct view *view)
 {
 	char path[DIAGNOSE_PATH_SIZE];
 
-	return diagnose_cm(view->failure, node_of(view), diagnose_path_name(view->measurement, path, sizeof(path)),
+	return diagnose_cm(view->failure, node_of(view),
+			   diagnose_path_name(view->measurement, path, sizeof(path)),
 			   view->evidence, view->findings) ||
 	       diagnose_peer(view->failure, node_of(view), view->evidence, view->findings);
 }
