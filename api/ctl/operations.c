@@ -232,7 +232,8 @@ static void print_definitions(const json_t *groups, struct paper *paper, unsigne
 }
 
 /* "only 260 Mb/s of the 10 Gb/s that were asked for; "; nothing where it was kept. */
-static void add_shortfall(const json_t *measurement, const json_t *all, struct text *out)
+static void add_shortfall(const json_t *measurement, const json_t *traffic, const json_t *all,
+			  struct text *out)
 {
 	const json_t *load = field_find(measurement, "workload.workload.load");
 	char reached_text[UNITS_SIZE];
@@ -251,8 +252,8 @@ static void add_shortfall(const json_t *measurement, const json_t *all, struct t
 		units_format_rate(reached, reached_text);
 		units_format_rate((double)asked, asked_text);
 	}
-	(void)field_u64(measurement, "initiator.traffic.late_operations", &late);
-	(void)field_u64(measurement, "initiator.traffic.dropped_operations", &dropped);
+	(void)field_u64(traffic, "late_operations", &late);
+	(void)field_u64(traffic, "dropped_operations", &dropped);
 	if (late + dropped > 0 && reached < LOAD_KEPT * (double)asked) {
 		text_format(out, "only %s of the %s that were asked for; ", reached_text,
 			    asked_text);
@@ -260,9 +261,10 @@ static void add_shortfall(const json_t *measurement, const json_t *all, struct t
 }
 
 /* "12 operations late, 3 dropped ...; from the post alone: p50 ..., max ..." */
-static void print_load(const json_t *measurement, const json_t *all, struct paper *paper,
-		       unsigned indent)
+static void print_load(const json_t *measurement, const char *end, const json_t *all,
+		       struct paper *paper, unsigned indent)
 {
+	const json_t *traffic = field_find(field_find(measurement, end), "traffic");
 	static const char *const shown[] = { "50", "99", "99.9" };
 	_cleanup_text_ struct text line = TEXT_INIT;
 	char cell[UNITS_SIZE];
@@ -270,11 +272,10 @@ static void print_load(const json_t *measurement, const json_t *all, struct pape
 	if (all == NULL || field_find(all, "service_latency") == NULL) {
 		return;
 	}
-	add_shortfall(measurement, all, &line);
+	add_shortfall(measurement, traffic, all, &line);
 	text_format(&line, "%s operations late, %s dropped for want of room",
-		    field_show_count(measurement, "initiator.traffic.late_operations", cell),
-		    field_show_count(measurement, "initiator.traffic.dropped_operations",
-				     (char[UNITS_SIZE]){ 0 }));
+		    field_show_count(traffic, "late_operations", cell),
+		    field_show_count(traffic, "dropped_operations", (char[UNITS_SIZE]){ 0 }));
 	text_add(&line, "; from the post alone:");
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
 		const json_t *item = find_percentile(all, "service_latency", shown[i]);
@@ -353,10 +354,11 @@ static void add_slow(const json_t *item, size_t classes, bool has_qps, struct te
 }
 
 /* "slowest: 1.2 ms at +3.2 s; ...; the rate varied by 3 % ..." */
-static void print_slowest(const json_t *measurement, size_t classes, struct paper *paper,
+static void print_slowest(const json_t *measurement, const json_t *with, struct paper *paper,
 			  unsigned indent)
 {
-	const json_t *slowest = field_array(measurement, "slowest");
+	const json_t *slowest = field_array(with, "slowest");
+	size_t classes = count_scope(field_array(with, "operations"), "size");
 	_cleanup_text_ struct text line = TEXT_INIT;
 	uint64_t num_qps = 1;
 	double variation = 0;
@@ -366,7 +368,7 @@ static void print_slowest(const json_t *measurement, size_t classes, struct pape
 		text_add(&line, i > 0 ? "; " : "slowest: ");
 		add_slow(json_array_get(slowest, i), classes, num_qps > 1, &line);
 	}
-	if (field_real(measurement, "ops_per_s_cv", &variation)) {
+	if (field_real(with, "ops_per_s_cv", &variation)) {
 		text_format(&line, "%sthe rate varied by %.2g %% (standard deviation of intervals)",
 			    line.length > 0 ? "; " : "", 100 * variation);
 	}
@@ -375,9 +377,9 @@ static void print_slowest(const json_t *measurement, size_t classes, struct pape
 	}
 }
 
-void operations_print(const json_t *measurement, struct paper *paper, unsigned indent)
+/* The rows of an end that posted; "all" where there are several operations. False: none. */
+static bool print_rows(const json_t *groups, struct paper *paper, unsigned indent)
 {
-	const json_t *groups = field_array(measurement, "operations");
 	const json_t *all = find_all(groups);
 	_cleanup_table_ struct table *table = table_new();
 	size_t ops = 0;
@@ -392,24 +394,92 @@ void operations_print(const json_t *measurement, struct paper *paper, unsigned i
 	if (all != NULL && ops > 1) {
 		add_group(table, "all", " ", all);
 	}
-	if (table_rows(table) > 0) {
-		table_print(table, paper, indent);
-		print_load(measurement, all, paper, indent);
-		print_delivery(measurement, all, paper, indent);
-		print_slowest(measurement, count_scope(groups, "size"), paper, indent);
-		print_definitions(groups, paper, indent);
+	if (table_rows(table) == 0) {
+		return false;
 	}
+	table_print(table, paper, indent);
+	return true;
+}
+
+
+/* What one end measured: `with` has its numbers. */
+static void print_end(const json_t *measurement, const json_t *with, const char *end,
+		      struct paper *paper, unsigned indent)
+{
+	const json_t *groups = field_array(with, "operations");
+
+	if (print_rows(groups, paper, indent)) {
+		print_load(measurement, end, find_all(groups), paper, indent);
+	}
+}
+
+static void print_way(const json_t *measurement, const char *from, const char *to,
+		      struct paper *paper, unsigned indent)
+{
+	_cleanup_text_ struct text line = TEXT_INIT;
+
+	text_format(&line, "%s to %s:", field_string(field_find(measurement, from), "node", "-"),
+		    field_string(field_find(measurement, to), "node", "-"));
+	paper_paragraph(paper, PAPER_PLAIN, indent, line.data);
+}
+
+/* direction: both: one table each way, and the sum. */
+static void print_both(const json_t *measurement, struct paper *paper, unsigned indent)
+{
+	const json_t *reverse = field_find(measurement, "reverse");
+	_cleanup_text_ struct text line = TEXT_INIT;
+	char rate[UNITS_SIZE];
+	char bandwidth[UNITS_SIZE];
+
+	print_way(measurement, "initiator", "responder", paper, indent);
+	print_end(measurement, measurement, "initiator", paper, indent);
+	print_slowest(measurement, measurement, paper, indent);
+	print_way(measurement, "responder", "initiator", paper, indent);
+	print_end(measurement, reverse, "responder", paper, indent);
+	print_slowest(measurement, reverse, paper, indent);
+	text_format(&line, "both directions together: %s, %s",
+		    field_show_ops_rate(measurement, "both.ops_per_s", rate),
+		    field_show_rate(measurement, "both.bandwidth_bps", bandwidth));
+	paper_paragraph(paper, PAPER_PLAIN, indent, line.data);
+}
+
+void operations_print(const json_t *measurement, struct paper *paper, unsigned indent)
+{
+	const json_t *groups = field_array(measurement, "operations");
+	bool is_mutual = field_find(measurement, "both") != NULL;
+
+	if (count_scope(groups, "size") == 0) {
+		return;
+	}
+	if (is_mutual) {
+		print_both(measurement, paper, indent);
+	} else {
+		print_end(measurement, measurement, "initiator", paper, indent);
+	}
+	print_delivery(measurement, is_mutual ? field_find(measurement, "both") : find_all(groups),
+		       paper, indent);
+	if (!is_mutual) {
+		print_slowest(measurement, measurement, paper, indent);
+	}
+	print_definitions(groups, paper, indent);
 }
 
 void operations_sum_up(const json_t *measurement, struct text *out)
 {
 	const json_t *all = find_all(field_array(measurement, "operations"));
+	const json_t *both = field_find(measurement, "both");
 	char rate[UNITS_SIZE];
 	char bandwidth[UNITS_SIZE];
 	char p50[UNITS_SIZE];
 	char max[UNITS_SIZE];
 
 	if (all == NULL) {
+		return;
+	}
+	if (both != NULL) {
+		text_format(out, "both directions %s, %s",
+			    field_show_ops_rate(both, "ops_per_s", rate),
+			    field_show_rate(both, "bandwidth_bps", bandwidth));
 		return;
 	}
 	text_format(out, "%s, %s", field_show_ops_rate(all, "ops_per_s", rate),

@@ -37,8 +37,10 @@ static void add_endpoint(const json_t *end, struct paper *paper)
 
 static void add_endpoints(const json_t *measurement, struct paper *paper)
 {
+	bool is_mutual = field_find(measurement, "both") != NULL;
+
 	add_endpoint(field_find(measurement, "initiator"), paper);
-	paper_add(paper, PAPER_PLAIN, " -> ");
+	paper_add(paper, PAPER_PLAIN, is_mutual ? " <-> " : " -> ");
 	add_endpoint(field_find(measurement, "responder"), paper);
 }
 
@@ -143,6 +145,9 @@ static void print_transport(const json_t *measurement, struct paper *paper, unsi
 		return;
 	}
 	text_add(&line, strcmp(pattern, "pingpong") == 0 ? "ping-pong" : pattern);
+	if (field_find(measurement, "both") != NULL) {
+		text_add(&line, " each way");
+	}
 	add_open_load(measurement, &line);
 	if (field_u64(measurement, "workload.workload.load.outstanding", &outstanding) &&
 	    field_u64(measurement, "workload.qp.num_qps", &qps) && (outstanding > 1 || qps > 1)) {

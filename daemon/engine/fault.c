@@ -32,6 +32,7 @@ static struct failure *first_failure(struct flow *flow, uint64_t now_ticks)
 
 void fault_deadline(struct flow *flow, uint64_t now_ticks)
 {
+	bool is_others = flow->is_answering || flow->has_ended;
 	const char *limit = workload_timeout_ns(&flow->assignment->workload) > LIMIT_RUN_DURATION_NS
 				    ? "the limit of a run"
 				    : "run.timeout";
@@ -41,8 +42,8 @@ void fault_deadline(struct flow *flow, uint64_t now_ticks)
 	if (failure) {
 		units_format_duration(failure->at_ns, duration);
 		error_set(
-			&failure->error, -ETIMEDOUT, flow->is_answering ? ERROR_PEER : ERROR_INPUT,
-			flow->is_answering
+			&failure->error, -ETIMEDOUT, is_others ? ERROR_PEER : ERROR_INPUT,
+			is_others
 				? "nobody ended the run: this end stopped by itself at %s after %s"
 				: "not done at %s after %s; give it more time or less to do",
 			limit, duration);

@@ -98,6 +98,7 @@ int flow_init(struct flow *flow, const struct flow_pattern *pattern, struct reso
 	      struct error *err)
 {
 	const struct run_settings *run = &assignment->workload.run;
+	bool is_mutual = assignment->workload.workload.direction == DIRECTION_BOTH;
 	struct endpoint_info *copy = memory_new(sizeof(*copy));
 	int ret;
 
@@ -107,7 +108,10 @@ int flow_init(struct flow *flow, const struct flow_pattern *pattern, struct reso
 			       .resources = resources,
 			       .assignment = assignment,
 			       .remote = copy,
-			       .is_answering = assignment->role == ROLE_RESPONDER,
+			       .is_answering = assignment->role == ROLE_RESPONDER && !is_mutual,
+			       .is_mutual = is_mutual,
+			       .awaits_first = is_mutual && assignment->role == ROLE_RESPONDER &&
+					       resources->recv_depth > 0,
 			       .pace_ticks = CLOCK_NEVER,
 			       .failure = FAILURE_INIT };
 	flow->burst_empty = resources->channel ? 1 : FLOW_BURST_EMPTY;
@@ -157,6 +161,7 @@ static void plan_next(struct flow *flow)
 {
 	uint64_t next = flow->state == FLOW_RUNNING ? flow->window.next_ticks : CLOCK_NEVER;
 
+	next = flow->awaits_first ? flow->await_ticks : next;
 	next = earlier(next, flow->deadline_ticks);
 	flow->window.next_ticks = flow->is_lingering ? earlier(next, flow->stop_ticks) : next;
 }
@@ -185,14 +190,14 @@ void flow_start(struct flow *flow)
 	uint64_t now_ticks = clock_ticks();
 
 	flow->deadline_ticks += now_ticks;
+	flow->await_ticks = now_ticks + ticks_of(flow, FLOW_AWAIT_NS);
 	flow->found_ticks = now_ticks;
 	window_start(&flow->window, now_ticks);
 	plan_next(flow);
 }
 
-static void begin_first(struct flow *flow)
+static void begin_posting(struct flow *flow)
 {
-	flow->has_begun = true;
 	flow->pattern->begin(flow, flow->window.warmup_ticks == 0 ? flow->window.iterations : 0);
 	if (!flow->is_answering && flow->window.warmup_ticks == 0) {
 		open_window(flow);
@@ -200,6 +205,17 @@ static void begin_first(struct flow *flow)
 	flow->first_post_ticks = clock_ticks();
 	flow->found_ticks = flow->first_post_ticks;
 	flow->seen_ticks = flow->first_post_ticks;
+}
+
+/* Who awaits the first arrival is ready, and looks for it. */
+static void begin_first(struct flow *flow)
+{
+	flow->has_begun = true;
+	if (flow->awaits_first) {
+		flow->seen_ticks = clock_ticks();
+	} else {
+		begin_posting(flow);
+	}
 }
 
 void flow_end(struct flow *flow, int end, uint64_t now_ticks)
@@ -213,6 +229,12 @@ void flow_end(struct flow *flow, int end, uint64_t now_ticks)
 	flush_begin(flow);
 }
 
+/* Who was done with its own stream ended by itself, whenever it is told to stop. */
+static int stopped_end(const struct flow *flow)
+{
+	return flow->has_ended ? flow->end : END_STOPPED;
+}
+
 void flow_tick(struct flow *flow, uint64_t now_ticks)
 {
 	struct window *window = &flow->window;
@@ -221,11 +243,17 @@ void flow_tick(struct flow *flow, uint64_t now_ticks)
 		return;
 	}
 	if (flow->is_lingering && now_ticks >= flow->stop_ticks) {
-		flow_end(flow, END_STOPPED, now_ticks);
+		flow_end(flow, stopped_end(flow), now_ticks);
 		return;
 	}
 	if (now_ticks >= flow->deadline_ticks) {
 		fault_deadline(flow, now_ticks);
+		return;
+	}
+	if (flow->awaits_first) {
+		if (now_ticks >= flow->await_ticks) {
+			flow_arrived(flow);
+		}
 		return;
 	}
 	if (flow->state == FLOW_RUNNING) {
@@ -253,17 +281,32 @@ void flow_tick(struct flow *flow, uint64_t now_ticks)
 	plan_next(flow);
 }
 
+/* All of its own is done. Where the other end posts as well, it takes what still comes until it is
+ * told to stop: the coordinator knows when both are done. */
+static void go_over(struct flow *flow)
+{
+	if (!flow->is_mutual) {
+		flow->state = FLOW_OVER;
+		return;
+	}
+	flow->has_ended = true;
+	flow->state = FLOW_CLOSING;
+	flow->deadline_ticks += ticks_of(flow, WORKLOAD_GRACE_NS);
+	window_end(&flow->window);
+	plan_next(flow);
+}
+
 void flow_finish(struct flow *flow, uint64_t now_ticks)
 {
 	flow->end = END_ITERATIONS;
 	close_window(flow, now_ticks);
-	flow->state = FLOW_OVER;
+	go_over(flow);
 }
 
 void flow_drained(struct flow *flow, uint64_t now_ticks)
 {
 	if (!flow->is_restarting) {
-		flow->state = FLOW_OVER;
+		go_over(flow);
 		return;
 	}
 	flow->is_restarting = false;
@@ -275,7 +318,15 @@ void flow_drained(struct flow *flow, uint64_t now_ticks)
 
 void flow_arrived(struct flow *flow)
 {
-	open_window(flow);
+	if (!flow->awaits_first) {
+		open_window(flow);
+		return;
+	}
+	flow->awaits_first = false;
+	/* Its warm-up begins with its posts. */
+	window_start(&flow->window, clock_ticks());
+	plan_next(flow);
+	begin_posting(flow);
 }
 
 /*
@@ -295,8 +346,7 @@ static inline void note_look(struct flow *flow, uint64_t now_ticks)
 	}
 }
 
-/* Time alone ends, cuts and opens, too: asked whenever a burst found nothing. */
-static void look_at_clock(struct flow *flow)
+void flow_look(struct flow *flow)
 {
 	uint64_t now_ticks = clock_ticks();
 
@@ -350,7 +400,7 @@ bool flow_step(struct flow *flow, bool *ret_found)
 		if (has_found) {
 			note_look(flow, flow->found_ticks);
 		} else {
-			look_at_clock(flow);
+			flow_look(flow);
 		}
 	} else if (flow->state == FLOW_FLUSHING) {
 		has_found = flush_burst(flow);
@@ -394,14 +444,15 @@ void flow_stop(struct flow *flow)
 	if (flow->state > FLOW_CLOSING || flow->is_lingering) {
 		return;
 	}
-	if (flow->pattern->may_linger && workload_is_lossy(&flow->assignment->workload)) {
+	if ((flow->pattern->may_linger || flow->has_ended) &&
+	    workload_is_lossy(&flow->assignment->workload)) {
 		close_window(flow, now_ticks);
 		flow->is_lingering = true;
 		flow->stop_ticks = now_ticks + ticks_of(flow, FLOW_LINGER_NS);
 		plan_next(flow);
 		return;
 	}
-	flow_end(flow, END_STOPPED, now_ticks);
+	flow_end(flow, stopped_end(flow), now_ticks);
 }
 
 void flow_address(const struct flow *flow, size_t qp_index, struct ibv_send_wr *wr)

@@ -26,6 +26,9 @@
 #define FLOW_BURST_EMPTY 64
 #define FLOW_BURST_NS 500000ull
 #define FLOW_LINGER_NS 50000000ull
+/* direction: both: the responder posts when the first message of the initiator came, and after this
+ * long without one. */
+#define FLOW_AWAIT_NS 1000000000ull
 
 /* Work request identities beside those of prepared requests, which are small: what is in bits 0..31
  * is a queue pair's index. */
@@ -89,6 +92,10 @@ struct flow {
 	bool has_begun; /* first burst was made */
 	bool is_restarting; /* closing, to begin again with the window open */
 	bool is_answering; /* a responder: the window opens with the first arrival */
+	bool is_mutual; /* the other end posts a stream, too */
+	bool awaits_first; /* mutual: posts nothing before the first arrival */
+	bool has_ended; /* mutual: its own stream is over, and it answers until it is told to stop
+			 */
 	bool has_slept; /* since the last look */
 	bool is_lingering; /* told to stop: takes what may still be on its way, until stop_ticks */
 	unsigned burst_empty; /* polls in vain after which a burst ends */
@@ -107,6 +114,7 @@ struct flow {
 	uint64_t deadline_ticks;
 	uint64_t flush_ticks; /* when flushing is given up */
 	uint64_t stop_ticks; /* of who lingers */
+	uint64_t await_ticks; /* when the first arrival is not waited for any more */
 	uint64_t first_post_ticks;
 	uint64_t pace_ticks; /* when a pattern has something to post by itself; CLOCK_NEVER: it
 				waits for completions */
@@ -138,11 +146,13 @@ int flow_sleep_fd(struct flow *flow);
 
 /* window.next_ticks was reached: opens, cuts or closes the window. May change the state. */
 void flow_tick(struct flow *flow, uint64_t now_ticks);
+/* What time alone ends, cuts and opens, and stalls: the loop found nothing of its own. */
+void flow_look(struct flow *flow);
 /* All wanted iterations are done at now_ticks, the moment the last one completed. */
 void flow_finish(struct flow *flow, uint64_t now_ticks);
 /* After close: nothing is outstanding any more. */
 void flow_drained(struct flow *flow, uint64_t now_ticks);
-/* A responder met its first arrival: its window opens. */
+/* A responder met its first arrival: its window opens; one that posts, too, begins. */
 void flow_arrived(struct flow *flow);
 
 /* Ends it with the queue pairs in ERR, and waits for what they return; the window closes if it is

@@ -251,6 +251,53 @@ bool hotloop_many(struct flow *flow)
 	return has_found;
 }
 
+/* --- direction: both --- */
+
+/* Whether a burst goes on after something arrived, and nothing of its own completed: no completion
+ * was there to look at the clock for. */
+static inline bool goes_on_answering(struct flow *flow, uint64_t until_ticks)
+{
+	flow_look(flow);
+	return likely(flow->state <= FLOW_CLOSING && flow->seen_ticks < until_ticks);
+}
+
+bool hotloop_mutual(struct flow *flow)
+{
+	struct stream *stream = flow->own;
+	struct ibv_wc wcs[HOTLOOP_POLL];
+	uint64_t until_ticks = clock_ticks() + flow->burst_ticks;
+	uint64_t now_ticks = 0;
+	unsigned empty = 0;
+	bool has_found = false;
+	bool goes_further = true;
+
+	if (unlikely(stream->has_short)) {
+		stream_post_short(stream);
+	}
+	for (unsigned round = 0; round < FLOW_BURST_ROUNDS && goes_further; round++) {
+		bool has_posted = flow->state <= FLOW_CLOSING && post_in_turn(stream);
+		int came = flow->state <= FLOW_CLOSING ? arrivals_take(stream->arrivals, flow) : 0;
+		int count;
+
+		if (unlikely(flow->state > FLOW_CLOSING)) {
+			break;
+		}
+		count = poll_round(stream, wcs, &now_ticks);
+		if (unlikely(count < 0)) {
+			break;
+		}
+		for (int i = 0; i < count; i++) {
+			complete(stream, &wcs[i], now_ticks);
+			ready_again(stream, &wcs[i]);
+		}
+		has_found |= count + came > 0;
+		goes_further = count > 0  ? goes_on(flow, now_ticks, until_ticks)
+			       : came > 0 ? goes_on_answering(flow, until_ticks)
+					  : has_posted || ++empty < flow->burst_empty;
+	}
+	return has_found;
+}
+
 /* --- open loads --- */
 
 /* Posts one request, meant for `pacer->next_ticks`. */
@@ -334,7 +381,7 @@ static inline void complete_paced(struct stream *stream, const struct ibv_wc *wc
 	complete(stream, wc, now_ticks);
 }
 
-bool hotloop_paced(struct flow *flow)
+static inline __attribute__((always_inline)) bool paced(struct flow *flow, bool is_mutual)
 {
 	struct stream *stream = flow->own;
 	struct ibv_wc wcs[HOTLOOP_POLL];
@@ -344,9 +391,14 @@ bool hotloop_paced(struct flow *flow)
 	bool has_found = false;
 
 	for (unsigned round = 0; round < FLOW_BURST_ROUNDS; round++) {
-		/* First of all: what has completed makes room. */
-		int count = poll_round(stream, wcs, &now_ticks);
+		int came = is_mutual ? arrivals_take(stream->arrivals, flow) : 0;
+		int count;
 
+		if (is_mutual && unlikely(flow->state > FLOW_CLOSING)) {
+			break;
+		}
+		/* First of all: what has completed makes room. */
+		count = poll_round(stream, wcs, &now_ticks);
 		if (unlikely(count < 0)) {
 			break;
 		}
@@ -354,8 +406,11 @@ bool hotloop_paced(struct flow *flow)
 			complete_paced(stream, &wcs[i], now_ticks);
 			ready_again(stream, &wcs[i]);
 		}
-		has_found |= count > 0;
+		has_found |= count + came > 0;
 		if (count > 0 && !goes_on(flow, now_ticks, until_ticks)) {
+			break;
+		}
+		if (is_mutual && count == 0 && came > 0 && !goes_on_answering(flow, until_ticks)) {
 			break;
 		}
 		if (count == 0) {
@@ -365,9 +420,19 @@ bool hotloop_paced(struct flow *flow)
 			post_due(stream, now_ticks);
 		}
 		if (unlikely(flow->state > FLOW_CLOSING) ||
-		    (count == 0 && ++empty == flow->burst_empty)) {
+		    (count + came == 0 && ++empty == flow->burst_empty)) {
 			break;
 		}
 	}
 	return has_found;
+}
+
+bool hotloop_paced(struct flow *flow)
+{
+	return paced(flow, false);
+}
+
+bool hotloop_paced_mutual(struct flow *flow)
+{
+	return paced(flow, true);
 }

@@ -17,3 +17,9 @@ bool hotloop_many(struct flow *flow);
 /* The same for an open load: each request at its own time, to the queue pairs in turn. Looks at the
  * clock in each round. */
 bool hotloop_paced(struct flow *flow);
+/*
+ * The same where the other end posts, too (direction: both), and what it posts takes receives:
+ * they are taken between the own posts (engine/arrivals). For any number of queue pairs.
+ */
+bool hotloop_mutual(struct flow *flow);
+bool hotloop_paced_mutual(struct flow *flow);

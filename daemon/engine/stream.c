@@ -90,12 +90,19 @@ static int stream_prepare(struct flow *flow, struct error *err)
 		qp->first = &stream->chain.batches[i * stream->chain.batch_count];
 		qp->end = qp->first + stream->chain.batch_count;
 	}
-	if (load_is_open(workload)) {
-		flow->burst = hotloop_paced;
-		return pacer_init(&stream->pacer, workload, &flow->window.scale,
-				  flow->assignment->seed, err);
+	if (flow->is_mutual && flow->resources->recv_depth > 0) {
+		stream->arrivals = arrivals_new(flow);
 	}
-	if (stream->qp_count > 1) {
+	if (load_is_open(workload)) {
+		flow->burst = stream->arrivals ? hotloop_paced_mutual : hotloop_paced;
+		/* Of two ends that post each has moments of its own. */
+		return pacer_init(
+			&stream->pacer, workload, &flow->window.scale,
+			flow->assignment->seed + (flow->assignment->role == ROLE_RESPONDER), err);
+	}
+	if (stream->arrivals) {
+		flow->burst = hotloop_mutual;
+	} else if (stream->qp_count > 1) {
 		flow->burst = hotloop_many;
 	}
 	return 0;
@@ -110,6 +117,7 @@ static void stream_release(struct flow *flow)
 	}
 	chain_done(&stream->chain);
 	pacer_done(&stream->pacer);
+	arrivals_free(stream->arrivals);
 	free(stream->ready);
 	free(stream->qps);
 	free(stream);
@@ -300,8 +308,12 @@ static void stream_describe(const struct flow *flow, char *text, size_t size_byt
 static int stream_operation(const struct flow *flow, uint64_t wr_id, size_t *ret_qp)
 {
 	const struct stream *stream = flow->own;
-	uint64_t qp_index = wr_id & ~FLOW_WR_TAIL;
+	uint64_t qp_index = wr_id & ~(FLOW_WR_TAIL | FLOW_WR_RECEIVE);
 
+	if ((wr_id & FLOW_WR_RECEIVE) && qp_index < stream->qp_count) {
+		*ret_qp = qp_index;
+		return -1;
+	}
 	if (wr_id < stream->chain.slot_count) {
 		const struct chain_slot *slot = &stream->chain.slots[wr_id];
 

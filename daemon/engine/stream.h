@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/arrivals.h"
 #include "engine/chain.h"
 #include "engine/flow.h"
 #include "engine/pacer.h"
@@ -57,6 +58,7 @@ struct stream {
 	uint64_t under_way; /* of an open load, on all queue pairs */
 	uint64_t before_operations; /* of a warm-up that was drained: positions begin anew */
 	uint64_t before_bytes;
+	struct arrivals *arrivals; /* direction: both; NULL: nothing comes that takes a receive */
 };
 
 /* For the hot loop: the rare cases. May change flow->state. */

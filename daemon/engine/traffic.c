@@ -25,7 +25,7 @@ static bool needs_nobody(const struct assignment *assignment)
 {
 	const struct workload_settings *workload = &assignment->workload.workload;
 
-	if (assignment->role == ROLE_INITIATOR) {
+	if (assignment->role == ROLE_INITIATOR || workload->direction == DIRECTION_BOTH) {
 		return false;
 	}
 	return !operation_any(workload->ops, workload->op_count,
@@ -40,7 +40,10 @@ static const struct flow_pattern *choose_pattern(const struct assignment *assign
 	case PATTERN_PINGPONG:
 		return &pingpong_pattern;
 	case PATTERN_STREAM:
-		return assignment->role == ROLE_INITIATOR ? &stream_pattern : &responder_pattern;
+		return assignment->role == ROLE_INITIATOR ||
+				       assignment->workload.workload.direction == DIRECTION_BOTH
+			       ? &stream_pattern
+			       : &responder_pattern;
 	default:
 		return NULL;
 	}
@@ -146,6 +149,11 @@ bool traffic_progress(struct traffic *traffic, struct progress *ret)
 	return true;
 }
 
+void traffic_progress_again(struct traffic *traffic)
+{
+	traffic->flow.window.has_progress = true;
+}
+
 static void move_classes(struct flow *flow, struct totals *ret)
 {
 	ret->class_count = flow->class_count;
@@ -197,9 +205,9 @@ void traffic_totals(struct traffic *traffic, struct totals *ret)
 		ret->is_half_round_trip[kind] = is_pingpong &&
 						!(operation_traits(kind) & OPERATION_FETCHES);
 	}
-	if (!flow->is_answering && flow->has_begun) {
+	if (!flow->is_answering && flow->first_post_ticks > 0) {
 		ret->first_post_ns = clock_ticks_to_ns(
-			&window->scale, flow->first_post_ticks - window->started_ticks);
+			&window->scale, flow->first_post_ticks - traffic->started_ticks);
 	}
 	flow->pattern->counts(flow, &counts);
 	ret->traffic_operations = counts.operations;

@@ -49,5 +49,7 @@ uint64_t traffic_next_mono_ns(const struct traffic *traffic);
 bool traffic_has_posted(const struct traffic *traffic); /* responder: is ready */
 /* A fresh progress record when an interval was cut since the last call, else false. */
 bool traffic_progress(struct traffic *traffic, struct progress *ret);
+/* It could not be told: the next call gives it again. */
+void traffic_progress_again(struct traffic *traffic);
 /* Once, after the end: moves the totals out. Caller: sample_totals_done. */
 void traffic_totals(struct traffic *traffic, struct totals *ret);

@@ -220,6 +220,12 @@ void window_close(struct window *window, const struct window_counts *counts, uin
 	plan_next(window);
 }
 
+void window_end(struct window *window)
+{
+	window->progress.phase = PHASE_DRAINING;
+	window->has_progress = true;
+}
+
 void window_slow(struct window *window, uint64_t latency_ns, uint64_t now_ticks, size_t qp_index,
 		 size_t class_index)
 {

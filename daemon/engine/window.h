@@ -93,6 +93,8 @@ void window_open(struct window *window, const struct window_counts *counts);
 /* Ends the running interval. Before the window is open: only tells progress. */
 void window_cut(struct window *window, const struct window_counts *counts, uint64_t now_ticks);
 void window_close(struct window *window, const struct window_counts *counts, uint64_t now_ticks);
+/* After it was closed, by an end that goes on answering: tells that its own part is over. */
+void window_end(struct window *window);
 /* Whether what completes now counts. */
 static inline bool window_is_open(const struct window *window)
 {

@@ -64,12 +64,15 @@ static void tell_progress(struct worker *worker)
 	struct progress progress;
 	struct worker_report *spare;
 	uint64_t now_ns;
+	bool is_last;
 
 	if (!traffic_progress(worker->traffic, &progress)) {
 		return;
 	}
 	now_ns = clock_mono_ns();
-	if (now_ns - worker->told_mono_ns < PROGRESS_LEAST_NS) {
+	/* The last one tells that this end is done: somebody waits for it. */
+	is_last = progress.phase == PHASE_DRAINING;
+	if (!is_last && now_ns - worker->told_mono_ns < PROGRESS_LEAST_NS) {
 		return;
 	}
 	spare = ring_get(&worker->spares);
@@ -77,6 +80,8 @@ static void tell_progress(struct worker *worker)
 		worker->told_mono_ns = now_ns;
 		spare->progress = progress;
 		report(worker, spare, WORKER_PROGRESS);
+	} else if (is_last) {
+		traffic_progress_again(worker->traffic);
 	}
 }
 

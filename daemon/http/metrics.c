@@ -179,27 +179,55 @@ void metrics_configure(struct metrics *metrics, const struct config *config)
 
 /* --- what runs came to --- */
 
-/* All sizes of an operation together; false when the measurement has none of it. */
-static bool sum_operation(const struct totals *totals, int kind, struct class_totals *ret)
-{
-	bool is_there = false;
+/* All sizes of an operation together, of all ends that posted it. */
+struct operation_sum {
+	bool is_there;
+	uint64_t completed;
+	uint64_t bytes;
+	double bytes_per_s; /* of each end by its own window */
+	double operations_per_s;
+	struct histogram latency;
+};
 
-	ret->completed = 0;
-	ret->bytes = 0;
-	histogram_reset(&ret->latency);
+static void sum_end(const struct totals *totals, int kind, struct operation_sum *ret)
+{
+	uint64_t completed = 0, bytes = 0;
+
 	for (size_t i = 0; i < totals->class_count; i++) {
 		if (totals->classes[i].class.kind == kind) {
-			ret->completed += totals->classes[i].completed;
-			ret->bytes += totals->classes[i].bytes;
+			completed += totals->classes[i].completed;
+			bytes += totals->classes[i].bytes;
 			histogram_merge(&ret->latency, &totals->classes[i].latency);
-			is_there = true;
+			ret->is_there = true;
 		}
 	}
-	return is_there;
+	ret->completed += completed;
+	ret->bytes += bytes;
+	if (totals->window_ns > 0) {
+		ret->bytes_per_s += (double)bytes * 1e9 / (double)totals->window_ns;
+		ret->operations_per_s += (double)completed * 1e9 / (double)totals->window_ns;
+	}
+}
+
+/* False when the measurement has none of it. */
+static bool sum_operation(const struct measurement *measurement, int kind,
+			  struct operation_sum *ret)
+{
+	ret->is_there = false;
+	ret->completed = 0;
+	ret->bytes = 0;
+	ret->bytes_per_s = 0;
+	ret->operations_per_s = 0;
+	histogram_reset(&ret->latency);
+	sum_end(&measurement->initiator.totals, kind, ret);
+	if (run_is_mutual(measurement)) {
+		sum_end(&measurement->responder.totals, kind, ret);
+	}
+	return ret->is_there;
 }
 
 static void count_operation(struct metrics *metrics, struct operation_series *series,
-			    const struct class_totals *sum)
+			    const struct operation_sum *sum)
 {
 	if (!series->is_kept && !take_budget(metrics, OPERATION_COST)) {
 		return;
@@ -217,20 +245,17 @@ static void count_operation(struct metrics *metrics, struct operation_series *se
 
 /* Of several ports to the same peer the worst one is told. */
 static void keep_last(struct metrics *metrics, struct last_series *series,
-		      const struct class_totals *sum, uint64_t window_ns)
+		      const struct operation_sum *sum)
 {
-	double bytes_per_s = (double)sum->bytes * 1e9 / (double)window_ns;
-	double operations_per_s = (double)sum->completed * 1e9 / (double)window_ns;
-
 	if (!series->is_kept && !take_budget(metrics, LAST_COST)) {
 		return;
 	}
 	series->is_kept = true;
-	if (!series->has_rates || bytes_per_s < series->bandwidth_bytes_per_s) {
-		series->bandwidth_bytes_per_s = bytes_per_s;
+	if (!series->has_rates || sum->bytes_per_s < series->bandwidth_bytes_per_s) {
+		series->bandwidth_bytes_per_s = sum->bytes_per_s;
 	}
-	if (!series->has_rates || operations_per_s < series->operations_per_s) {
-		series->operations_per_s = operations_per_s;
+	if (!series->has_rates || sum->operations_per_s < series->operations_per_s) {
+		series->operations_per_s = sum->operations_per_s;
 	}
 	series->has_rates = true;
 	for (size_t i = 0; i < PERCENTILES; i++) {
@@ -277,7 +302,7 @@ static void begin_pair(struct metrics *metrics, struct pair_series *pair, const 
 
 static void observe_measurement(struct metrics *metrics, struct scenario_series *scenario,
 				const struct run *run, const struct measurement *measurement,
-				struct class_totals *sum)
+				struct operation_sum *sum)
 {
 	const struct totals *totals = &measurement->initiator.totals;
 	struct pair_series *pair;
@@ -294,13 +319,16 @@ static void observe_measurement(struct metrics *metrics, struct scenario_series 
 		return;
 	}
 	scenario->errors += totals->errors;
+	if (run_is_mutual(measurement)) {
+		scenario->errors += measurement->responder.totals.errors;
+	}
 	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
-		if (!sum_operation(totals, kind, sum)) {
+		if (!sum_operation(measurement, kind, sum)) {
 			continue;
 		}
 		count_operation(metrics, &scenario->operations[kind], sum);
 		if (pair && totals->window_ns > 0) {
-			keep_last(metrics, &pair->operations[kind], sum, totals->window_ns);
+			keep_last(metrics, &pair->operations[kind], sum);
 		}
 	}
 }
@@ -309,7 +337,7 @@ bool metrics_observe_piece(struct metrics *metrics, const struct run *run, size_
 			   size_t count)
 {
 	struct scenario_series *scenario = add_scenario(metrics, run->scenario->name);
-	_cleanup_free_ struct class_totals *sum = memory_new(sizeof(*sum));
+	_cleanup_free_ struct operation_sum *sum = memory_new(sizeof(*sum));
 	size_t left = run->measurement_count - from;
 
 	metrics->runs += from == 0;

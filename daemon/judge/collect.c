@@ -160,14 +160,15 @@ static bool explains(const struct candidates *candidates, size_t a, size_t b)
 	if (is_device_loss(cause) && is_silence(effect)) {
 		return cause->at_ns <= effect->at_ns + REMOVAL_NS;
 	}
-	if (is_local_status(cause) && candidates->is_responder[a] && is_remote_status(effect) &&
-	    !candidates->is_responder[b]) {
+	/* With direction: both either end may be the one that asked. */
+	if (is_local_status(cause) && is_remote_status(effect) &&
+	    candidates->is_responder[a] != candidates->is_responder[b]) {
 		return cause->at_ns <= effect->at_ns + SKEW_NS;
 	}
 	/* The device that refuses a request tells of its queue pair; the one that asked learns why.
 	 */
-	if (is_remote_status(cause) && !candidates->is_responder[a] && is_queue_event(effect) &&
-	    candidates->is_responder[b]) {
+	if (is_remote_status(cause) && is_queue_event(effect) &&
+	    candidates->is_responder[a] != candidates->is_responder[b]) {
 		return cause->at_ns <= effect->at_ns + SKEW_NS;
 	}
 	/* An end is told to stop after the other one reported; clocks apart may turn that round. */

@@ -414,8 +414,10 @@ static void find_bus(struct measurement *measurement)
 
 		if (result->outcome == OUTCOME_MISSED &&
 		    result->expectation.metric == METRIC_BANDWIDTH) {
+			/* Of one way: a bus carries as much each way, too. */
 			host_evidence_find_bus(measurement,
-					       result->has_actual ? result->actual : 0);
+					       (result->has_actual ? result->actual : 0) /
+						       (run_is_mutual(measurement) ? 2 : 1));
 			return;
 		}
 	}
@@ -437,7 +439,7 @@ static void find_missed(struct measurement *measurement)
 	if ((is_about_speed(result) &&
 	     finding_has(&measurement->findings, FINDING_HOST_STARVED, CONFIDENCE_LIKELY)) ||
 	    (result->expectation.metric == METRIC_LOST_OPS &&
-	     host_evidence_is_starved(measurement, &measurement->responder))) {
+	     host_evidence_is_starved_receiver(measurement))) {
 		confidence = CONFIDENCE_POSSIBLE;
 	}
 	if (count > 1) {

@@ -65,7 +65,9 @@ double expect_ceiling_bps(const struct measurement *measurement)
 
 		mtu = bytes < (double)mtu ? (uint64_t)bytes : mtu;
 	}
-	return (double)lower * (double)mtu / (double)(mtu + overhead_of(measurement));
+	/* A link carries as much each way. */
+	return (run_is_mutual(measurement) ? 2 : 1) * (double)lower * (double)mtu /
+	       (double)(mtu + overhead_of(measurement));
 }
 
 /* --- measured values --- */
@@ -87,17 +89,20 @@ static void set_actual(struct expectation_result *result, double actual, uint64_
 	result->samples = samples;
 }
 
+/* The ends that post: the initiator, and with direction: both the responder, too. */
+struct posters {
+	const struct totals *totals[2];
+	size_t count;
+};
+
 static bool is_asked_for(const struct expectation *expectation, const struct class_totals *class)
 {
 	return expectation->kind < 0 || expectation->kind == class->class.kind;
 }
 
-static void take_latency(struct expectation_result *result, const struct totals *totals)
+static void merge_latency(const struct expectation *expectation, const struct totals *totals,
+			  struct histogram *all)
 {
-	const struct expectation *expectation = &result->expectation;
-	_cleanup_free_ struct histogram *all = memory_new(sizeof(*all));
-
-	histogram_reset(all);
 	for (size_t i = 0; i < totals->class_count; i++) {
 		if (is_asked_for(expectation, &totals->classes[i])) {
 			const struct class_totals *class = &totals->classes[i];
@@ -108,6 +113,17 @@ static void take_latency(struct expectation_result *result, const struct totals 
 				histogram_merge(all, class->service);
 			}
 		}
+	}
+}
+
+static void take_latency(struct expectation_result *result, const struct posters *posters)
+{
+	const struct expectation *expectation = &result->expectation;
+	_cleanup_free_ struct histogram *all = memory_new(sizeof(*all));
+
+	histogram_reset(all);
+	for (size_t i = 0; i < posters->count; i++) {
+		merge_latency(expectation, posters->totals[i], all);
 	}
 	if (all->count == 0) {
 		give_reason(result, "no latency was sampled");
@@ -148,11 +164,9 @@ static double rate_of(const struct expectation *expectation, uint64_t operations
 	return amount * 1e9 / (double)window_ns;
 }
 
-/* What arrived, where the transport does not say it: of all operations alike. */
-static void take_mean_rate(struct expectation_result *result, const struct totals *totals,
-			   double share)
+static double mean_rate_of(const struct expectation *expectation, const struct totals *totals,
+			   uint64_t *ret_operations)
 {
-	const struct expectation *expectation = &result->expectation;
 	uint64_t operations = totals->operations;
 	uint64_t bytes = totals->bytes;
 
@@ -166,26 +180,60 @@ static void take_mean_rate(struct expectation_result *result, const struct total
 			}
 		}
 	}
-	set_actual(result, share * rate_of(expectation, operations, bytes, totals->window_ns),
-		   operations);
+	*ret_operations += operations;
+	return rate_of(expectation, operations, bytes, totals->window_ns);
 }
 
-static void take_interval_rate(struct expectation_result *result, const struct totals *totals)
+/* What arrived, where the transport does not say it: of all operations alike. */
+static void take_mean_rate(struct expectation_result *result, const struct posters *posters,
+			   const struct measurement *measurement)
+{
+	uint64_t operations = 0;
+	double rate = 0;
+
+	for (size_t i = 0; i < posters->count; i++) {
+		rate += delivery_share(measurement, i > 0) *
+			mean_rate_of(&result->expectation, posters->totals[i], &operations);
+	}
+	set_actual(result, rate, operations);
+}
+
+/* Of one interval, at both ends that of the same number: they begin together, but for the way of a
+ * message. False where one of them has no length. */
+static bool interval_rate(const struct expectation *expectation, const struct posters *posters,
+			  size_t index, double *ret)
+{
+	*ret = 0;
+	for (size_t i = 0; i < posters->count; i++) {
+		const struct sample *sample = &posters->totals[i]->intervals[index];
+
+		if (sample->end_ns == sample->start_ns) {
+			return false;
+		}
+		*ret += rate_of(expectation, sample->operations, sample->bytes,
+				sample->end_ns - sample->start_ns);
+	}
+	return true;
+}
+
+static void take_interval_rate(struct expectation_result *result, const struct posters *posters)
 {
 	const struct expectation *expectation = &result->expectation;
-	size_t count = sample_whole_intervals(totals);
+	size_t count = sample_whole_intervals(posters->totals[0]);
 	double found = 0;
 	size_t used = 0;
 
+	for (size_t i = 1; i < posters->count; i++) {
+		size_t whole = sample_whole_intervals(posters->totals[i]);
+
+		count = whole < count ? whole : count;
+	}
 	for (size_t i = 0; i < count; i++) {
-		const struct sample *sample = &totals->intervals[i];
 		double rate;
 
-		if (sample->end_ns == sample->start_ns) {
+		if (!interval_rate(expectation, posters, i, &rate)) {
 			continue;
 		}
-		rate = rate_of(expectation, sample->operations, sample->bytes,
-			       sample->end_ns - sample->start_ns);
 		if (used++ == 0 ||
 		    (expectation->statistic == STATISTIC_MIN ? rate < found : rate > found)) {
 			found = rate;
@@ -199,17 +247,25 @@ static void take_interval_rate(struct expectation_result *result, const struct t
 }
 
 /* Of an open load. */
-static void take_shortage(struct expectation_result *result, const struct totals *totals)
+static void take_shortage(struct expectation_result *result, const struct posters *posters)
 {
 	uint64_t posted = 0;
+	uint64_t late = 0;
+	uint64_t dropped = 0;
 
-	for (size_t i = 0; i < totals->class_count; i++) {
-		posted += totals->classes[i].posted;
+	for (size_t k = 0; k < posters->count; k++) {
+		const struct totals *totals = posters->totals[k];
+
+		late += totals->late_operations;
+		dropped += totals->dropped_operations;
+		for (size_t i = 0; i < totals->class_count; i++) {
+			posted += totals->classes[i].posted;
+		}
 	}
 	if (result->expectation.metric == METRIC_DROPPED_OPS) {
-		set_actual(result, (double)totals->dropped_operations, posted);
+		set_actual(result, (double)dropped, posted);
 	} else if (posted > 0) {
-		set_actual(result, (double)totals->late_operations / (double)posted, posted);
+		set_actual(result, (double)late / (double)posted, posted);
 	} else {
 		give_reason(result, "no operation was posted in the measured window");
 	}
@@ -231,10 +287,14 @@ static void take_lost(struct expectation_result *result, const struct measuremen
 static void take_actual(struct expectation_result *result, const struct measurement *measurement)
 {
 	const struct totals *totals = &measurement->initiator.totals;
+	struct posters posters = { .totals = { totals, &measurement->responder.totals },
+				   .count = run_is_mutual(measurement) ? 2 : 1 };
 	struct delivery delivery;
 
-	if (!measurement->initiator.has_totals) {
-		give_reason(result, "the initiator sent no totals");
+	if (!measurement->initiator.has_totals ||
+	    (posters.count > 1 && !measurement->responder.has_totals)) {
+		give_reason(result, "the %s sent no totals",
+			    measurement->initiator.has_totals ? "responder" : "initiator");
 		return;
 	}
 	if (result->expectation.metric == METRIC_ERRORS) {
@@ -242,23 +302,25 @@ static void take_actual(struct expectation_result *result, const struct measurem
 			   totals->operations);
 		return;
 	}
-	if (totals->window_ns == 0 || totals->operations == 0) {
-		give_reason(result, "no operation completed in the measured window");
-		return;
+	for (size_t i = 0; i < posters.count; i++) {
+		if (posters.totals[i]->window_ns == 0 || posters.totals[i]->operations == 0) {
+			give_reason(result, "no operation completed in the measured window");
+			return;
+		}
 	}
 	if (result->expectation.metric == METRIC_LOST_OPS) {
 		take_lost(result, measurement);
 	} else if (expectation_is_latency(&result->expectation)) {
-		take_latency(result, totals);
+		take_latency(result, &posters);
 	} else if (result->expectation.metric == METRIC_LATE_OPS ||
 		   result->expectation.metric == METRIC_DROPPED_OPS) {
-		take_shortage(result, totals);
+		take_shortage(result, &posters);
 	} else if (result->expectation.statistic == STATISTIC_MEAN) {
-		take_mean_rate(result, totals, delivery_share(measurement));
+		take_mean_rate(result, &posters, measurement);
 	} else if (delivery_of(measurement, &delivery)) {
 		give_reason(result, "what arrived is known of the whole run, not of its intervals");
 	} else {
-		take_interval_rate(result, totals);
+		take_interval_rate(result, &posters);
 	}
 }
 

@@ -108,6 +108,13 @@ bool host_evidence_is_starved(const struct measurement *measurement, const struc
 	return starvation_of(measurement, end) >= CONFIDENCE_LIKELY;
 }
 
+bool host_evidence_is_starved_receiver(const struct measurement *measurement)
+{
+	return host_evidence_is_starved(measurement, &measurement->responder) ||
+	       (run_is_mutual(measurement) &&
+		host_evidence_is_starved(measurement, &measurement->initiator));
+}
+
 static bool lacks_more(const struct measurement *m, const struct participant *a,
 		       const struct participant *b)
 {

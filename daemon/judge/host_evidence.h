@@ -17,6 +17,8 @@
 void host_evidence_find(struct measurement *measurement);
 
 /* Whether the host of that end was short of CPU, with at least `likely`. */
+/* The host of an end to which the other one posts: the responder's, with direction: both either. */
+bool host_evidence_is_starved_receiver(const struct measurement *measurement);
 bool host_evidence_is_starved(const struct measurement *measurement, const struct participant *end);
 
 /*

@@ -95,7 +95,7 @@ enum verdict judgement_of_failure(const struct failure *failure)
 /* Which hosts were short of CPU. */
 struct shortage {
 	bool is_any;
-	bool is_receiver;
+	bool is_receiver; /* of messages */
 };
 
 static bool is_excused(const struct expectation_result *result, const struct shortage *shortage)
@@ -128,29 +128,37 @@ static enum verdict judge_expectation(const struct expectation_result *result,
 	return result->expectation.severity == SEVERITY_WARN ? VERDICT_DEGRADED : VERDICT_FAIL;
 }
 
-static enum verdict judge_totals(struct measurement *measurement)
+/* An end that posts. */
+static enum verdict judge_totals_of(struct measurement *measurement, const struct participant *end)
 {
-	const struct participant *initiator = &measurement->initiator;
-
-	if (!initiator->has_totals) {
+	if (!end->has_totals) {
 		finding_add(&measurement->findings, FINDING_RUN_CUT_SHORT, CONFIDENCE_CERTAIN, NULL,
-			    "%s sent no totals", initiator->endpoint.node);
+			    "%s sent no totals", end->endpoint.node);
 		return VERDICT_INCONCLUSIVE;
 	}
-	if (initiator->totals.operations == 0) {
+	if (end->totals.operations == 0) {
 		finding_add(&measurement->findings, FINDING_NOTHING_MEASURED, CONFIDENCE_CERTAIN,
 			    NULL, "not one operation completed in the measured window of %s",
-			    initiator->endpoint.node);
+			    end->endpoint.node);
 		return VERDICT_INCONCLUSIVE;
 	}
 	/* Ended by something else than its own length, and no error says so. */
-	if (initiator->totals.end != END_DURATION && initiator->totals.end != END_ITERATIONS) {
+	if (end->totals.end != END_DURATION && end->totals.end != END_ITERATIONS) {
 		finding_add(&measurement->findings, FINDING_RUN_CUT_SHORT, CONFIDENCE_LIKELY, NULL,
 			    "the traffic of %s ended by \"%s\", and no error tells why",
-			    initiator->endpoint.node, sample_end_names[initiator->totals.end]);
+			    end->endpoint.node, sample_end_names[end->totals.end]);
 		return VERDICT_INCONCLUSIVE;
 	}
 	return VERDICT_PASS;
+}
+
+static enum verdict judge_totals(struct measurement *measurement)
+{
+	enum verdict verdict = judge_totals_of(measurement, &measurement->initiator);
+
+	return verdict == VERDICT_PASS && run_is_mutual(measurement)
+		       ? judge_totals_of(measurement, &measurement->responder)
+		       : verdict;
 }
 
 /* A starved host may have caused it, and nothing else explains it: no port that went down, say. */
@@ -169,8 +177,11 @@ static enum verdict judge_delivery(const struct measurement *measurement)
 	const struct findings *findings = &measurement->findings;
 	struct delivery delivery;
 
-	if (delivery_of(measurement, &delivery) && delivery.sent > 0 && delivery.received == 0) {
-		return VERDICT_FAIL;
+	for (int is_reverse = 0; is_reverse < 2; is_reverse++) {
+		if (delivery_way(measurement, is_reverse, &delivery) && delivery.sent > 0 &&
+		    delivery.received == 0) {
+			return VERDICT_FAIL;
+		}
 	}
 	return finding_has(findings, FINDING_MESSAGES_LOST, CONFIDENCE_LIKELY) ? VERDICT_DEGRADED
 	       : finding_has(findings, FINDING_MESSAGES_LOST, CONFIDENCE_POSSIBLE)
@@ -184,7 +195,7 @@ void judgement_measurement(struct measurement *measurement)
 	struct shortage shortage = {
 		.is_any = finding_has(&measurement->findings, FINDING_HOST_STARVED,
 				      CONFIDENCE_LIKELY),
-		.is_receiver = host_evidence_is_starved(measurement, &measurement->responder),
+		.is_receiver = host_evidence_is_starved_receiver(measurement),
 	};
 
 	repetition_take(measurement);

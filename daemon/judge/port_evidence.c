@@ -40,9 +40,9 @@ static double packets_of(const struct measurement *m, uint64_t size_bytes)
  * The most packets that this traffic, from its first post on, can have made an end send without
  * any retransmission. Sizes and kinds are mixed after the window as they were in it.
  */
-static double most_sent(const struct measurement *m, bool is_initiator)
+static double most_sent_of(const struct measurement *m, const struct totals *totals,
+			   bool is_initiator)
 {
-	const struct totals *totals = &m->initiator.totals;
 	bool is_pingpong = m->assignment.workload.workload.pattern == PATTERN_PINGPONG;
 	double packets = 0, completed = 0;
 
@@ -63,6 +63,15 @@ static double most_sent(const struct measurement *m, bool is_initiator)
 		completed += (double)class->completed;
 	}
 	return completed > 0 ? packets / completed * (double)totals->traffic_operations : 0;
+}
+
+/* With direction: both each end asks, and answers what the other one asks. */
+static double most_sent(const struct measurement *m, bool is_initiator)
+{
+	double most = most_sent_of(m, &m->initiator.totals, is_initiator);
+
+	return run_is_mutual(m) ? most + most_sent_of(m, &m->responder.totals, !is_initiator)
+				: most;
 }
 
 /* Each retransmission may send all again that was under way, and have it acknowledged once more. */

@@ -252,11 +252,11 @@ int assignment_check(const struct assignment *assignment, struct error *err)
 		return error_set(err, -EINVAL, ERROR_INPUT,
 				 "%s: auto must be decided before an assignment is sent", open);
 	}
-	if (assignment->workload.workload.direction != DIRECTION_FORWARD) {
+	if (assignment->workload.workload.direction == DIRECTION_REVERSE) {
 		return error_set(
 			err, -EINVAL, ERROR_INPUT,
 			"workload.direction: who requests must be decided before an assignment is sent; the "
-			"initiator does");
+			"initiator does, or both");
 	}
 	if (workload_check(&assignment->workload, keep_first, &first)) {
 		return error_set(err, -EINVAL, ERROR_INPUT, "%s: %s", first.field, first.sentence);

@@ -23,6 +23,11 @@ struct delivery {
  * says it), an end that sent no totals, or traffic that did not come to its own end.
  */
 bool delivery_of(const struct measurement *measurement, struct delivery *ret);
-/* Of what was sent, 1 where delivery_of says nothing: what rates of the initiator are multiplied
- * with to be those of the responder. */
-double delivery_share(const struct measurement *measurement);
+/*
+ * With direction: both delivery_of is the sum of both ways, and this is one of them; is_reverse:
+ * what the responder sent and the initiator received (else the other way, as without both).
+ */
+bool delivery_way(const struct measurement *measurement, bool is_reverse, struct delivery *ret);
+/* Of what was sent that way, 1 where delivery_way says nothing: what rates of its sender are
+ * multiplied with to be those of its receiver. */
+double delivery_share(const struct measurement *measurement, bool is_reverse);

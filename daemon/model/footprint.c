@@ -7,6 +7,12 @@
 #include "model/load.h"
 #include "util/units.h"
 
+static double of_both(const struct footprint *footprint, double percent)
+{
+	percent *= footprint->is_mutual ? 2 : 1;
+	return percent < 100 ? percent : 100;
+}
+
 void footprint_of(const struct workload *workload, struct footprint *ret)
 {
 	const struct workload_settings *settings = &workload->workload;
@@ -16,6 +22,7 @@ void footprint_of(const struct workload *workload, struct footprint *ret)
 	ret->outstanding = settings->pattern == PATTERN_PINGPONG ? 1 : settings->load.outstanding;
 	ret->operation_bytes = (uint64_t)(bytes + 0.5);
 	ret->is_open = load_is_open(workload);
+	ret->is_mutual = settings->direction == DIRECTION_BOTH;
 	ret->payload_bps = load_payload_bps(workload);
 	if (ret->is_open) {
 		double percent = 100 * ret->payload_bps / (double)FOOTPRINT_RATE_BPS;
@@ -24,9 +31,8 @@ void footprint_of(const struct workload *workload, struct footprint *ret)
 		ret->burst_bytes = operation_largest_bytes(settings->ops, settings->op_count);
 		ret->burst_ns = (uint64_t)((double)ret->outstanding * (double)ret->burst_bytes *
 					   8e9 / (double)FOOTPRINT_RATE_BPS);
-		ret->percent = percent > busy ? percent : busy;
-		ret->percent = ret->percent < 100 && ret->burst_ns <= FOOTPRINT_BURST_NS
-				       ? ret->percent
+		ret->percent = ret->burst_ns <= FOOTPRINT_BURST_NS
+				       ? of_both(ret, percent > busy ? percent : busy)
 				       : 100;
 		return;
 	}
@@ -34,7 +40,8 @@ void footprint_of(const struct workload *workload, struct footprint *ret)
 	/* There and, answered with the same, back. */
 	ret->percent = ret->outstanding > 1 || ret->is_unanswered
 			       ? 100
-			       : 100 * wire_ns / (2 * wire_ns + FOOTPRINT_ROUND_TRIP_NS);
+			       : of_both(ret, 100 * wire_ns /
+						      (2 * wire_ns + FOOTPRINT_ROUND_TRIP_NS));
 }
 
 bool footprint_is_disruptive(const struct footprint *footprint)
@@ -60,9 +67,10 @@ void footprint_say(const struct footprint *footprint, char *ret, size_t size)
 	if (footprint->is_open) {
 		snprintf(
 			ret, size,
-			"an open load of %s in operations of %s takes %.0f %% of a port of 100 Gbit/s",
+			"an open load of %s in operations of %s%s takes %.0f %% of a port of 100 Gbit/s",
 			units_format_rate(footprint->payload_bps, rate),
-			units_write_size(footprint->operation_bytes, bytes), footprint->percent);
+			units_write_size(footprint->operation_bytes, bytes),
+			footprint->is_mutual ? ", from both ends," : "", footprint->percent);
 		return;
 	}
 	if (footprint->is_unanswered) {
@@ -81,6 +89,7 @@ void footprint_say(const struct footprint *footprint, char *ret, size_t size)
 		return;
 	}
 	snprintf(ret, size,
-		 "one operation of %s on average at a time takes %.0f %% of a port of 100 Gbit/s",
-		 units_write_size(footprint->operation_bytes, bytes), footprint->percent);
+		 "one operation of %s on average at a time%s takes %.0f %% of a port of 100 Gbit/s",
+		 units_write_size(footprint->operation_bytes, bytes),
+		 footprint->is_mutual ? ", from either end," : "", footprint->percent);
 }

@@ -11,6 +11,9 @@
  * the port lies idle for the rest of the round trip, and nobody waits behind more than that one
  * operation.
  *
+ * With direction: both each port bears what both ends ask for: the reads of one go the way of the
+ * writes of the other, and each end's acknowledgements beside its requests. It counts twice.
+ *
  * The share is of a port of FOOTPRINT_RATE_BPS whatever the ports are, so that a scenario is right
  * on every fleet or on none.
  */
@@ -35,6 +38,7 @@ struct footprint {
 	uint64_t operation_bytes; /* of one, on average */
 	bool is_open;
 	bool is_unanswered; /* a completion says only that it left */
+	bool is_mutual; /* both ends put that on the ports */
 	double payload_bps; /* of an open load */
 	uint64_t burst_ns; /* how long all of it that can be in flight takes on the wire */
 	uint64_t burst_bytes; /* the largest of its operations */

@@ -15,6 +15,11 @@ const char *const outcome_names[] = { "ok", "missed", "inconclusive", NULL };
 const char *const run_state_names[] = { "queued", "running", "done", NULL };
 const char *const run_trigger_names[] = { "manual", "startup", "schedule", "retry", NULL };
 
+bool run_is_mutual(const struct measurement *measurement)
+{
+	return measurement->assignment.workload.workload.direction == DIRECTION_BOTH;
+}
+
 struct run *run_new(const struct scenario *scenario)
 {
 	struct run *run = memory_new(sizeof(*run));

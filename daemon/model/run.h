@@ -69,6 +69,9 @@ struct measurement {
 	struct expectation_result expectations[LIMIT_EXPECTATIONS];
 };
 
+/* Both ends post (direction: both): the totals of either are those of an initiator. */
+bool run_is_mutual(const struct measurement *measurement);
+
 enum run_state { RUN_QUEUED, RUN_RUNNING, RUN_DONE };
 extern const char *const run_state_names[];
 

@@ -28,6 +28,7 @@ struct run_pieces {
 	size_t item; /* operation or interval, index */
 	unsigned bucket; /* next one */
 	bool has_buckets; /* one was written */
+	bool is_reverse; /* of what the responder posted */
 	struct run_operation operation;
 };
 
@@ -58,23 +59,30 @@ static void write_open(json_t *value, size_t count, struct text *out)
 	out->data[out->length] = '\0';
 }
 
-static const struct participant *initiator_of(const struct run_pieces *pieces)
+static const struct measurement *measurement_of(const struct run_pieces *pieces)
 {
-	return &pieces->run->measurements[pieces->measurement]->initiator;
+	return pieces->run->measurements[pieces->measurement];
+}
+
+static const struct participant *end_of(const struct run_pieces *pieces)
+{
+	return pieces->is_reverse ? &measurement_of(pieces)->responder
+				  : &measurement_of(pieces)->initiator;
 }
 
 static void write_measurement(struct run_pieces *pieces, struct text *out)
 {
 	text_add(out, pieces->measurement ? "," : "");
-	write_open(run_record_head(pieces->run->measurements[pieces->measurement]), 1, out);
+	write_open(run_record_head(measurement_of(pieces)), 1, out);
 	text_add(out, ",\"operations\":[");
 	pieces->place = PLACE_OPERATION;
 	pieces->item = 0;
+	pieces->is_reverse = false;
 }
 
 static void write_operation(struct run_pieces *pieces, struct text *out)
 {
-	const struct participant *end = initiator_of(pieces);
+	const struct participant *end = end_of(pieces);
 
 	if (!run_operations_get(end, pieces->item, &pieces->operation)) {
 		text_add(out, "],\"intervals\":[");
@@ -118,9 +126,28 @@ static void write_buckets(struct run_pieces *pieces, struct text *out)
 	}
 }
 
+/* Behind the intervals of the initiator: the responder's turn, if it posted, too. */
+static void end_measurement(struct run_pieces *pieces, struct text *out)
+{
+	json_t *reverse = pieces->is_reverse ? NULL : run_record_reverse(measurement_of(pieces));
+
+	if (reverse) {
+		text_add(out, "],\"reverse\":");
+		write_open(reverse, 1, out);
+		text_add(out, ",\"operations\":[");
+		pieces->place = PLACE_OPERATION;
+		pieces->item = 0;
+		pieces->is_reverse = true;
+		return;
+	}
+	text_add(out, pieces->is_reverse ? "]}}" : "],\"reverse\":null}");
+	pieces->place = PLACE_MEASUREMENT;
+	pieces->measurement++;
+}
+
 static void write_intervals(struct run_pieces *pieces, struct text *out)
 {
-	const struct participant *end = initiator_of(pieces);
+	const struct participant *end = end_of(pieces);
 	bool is_wanted = end->has_totals && pieces->with & RUN_PIECES_INTERVALS;
 	size_t count = is_wanted ? end->totals.interval_count : 0;
 
@@ -129,9 +156,7 @@ static void write_intervals(struct run_pieces *pieces, struct text *out)
 		write_open(run_record_interval(&end->totals.intervals[pieces->item++]), 0, out);
 	}
 	if (pieces->item >= count) {
-		text_add(out, "]}");
-		pieces->place = PLACE_MEASUREMENT;
-		pieces->measurement++;
+		end_measurement(pieces, out);
 	}
 }
 

@@ -282,15 +282,70 @@ static json_t *write_slowest(const struct participant *end)
 	return array;
 }
 
+static double per_second(const struct participant *end, uint64_t amount)
+{
+	return end->has_totals && end->totals.window_ns > 0
+		       ? (double)amount * 1e9 / (double)end->totals.window_ns
+		       : NAN;
+}
+
+/* What one end that posts measured in its window. */
+static void write_measured(json_t *object, const struct participant *end)
+{
+	const struct totals *totals = &end->totals;
+	double variation = NAN;
+
+	(void)sample_variation(totals, &variation);
+	json_set_string(object, "end", end->has_totals ? sample_end_names[totals->end] : NULL);
+	set_known(object, "window_ns", end->has_totals && totals->window_ns, totals->window_ns);
+	json_set_u64(object, "completed", totals->operations);
+	json_set_u64(object, "bytes", totals->bytes);
+	run_record_set_real(object, "bandwidth_bps", per_second(end, totals->bytes * 8));
+	run_record_set_real(object, "ops_per_s", per_second(end, totals->operations));
+	run_record_set_real(object, "ops_per_s_cv", variation);
+	json_set_take(object, "slowest", write_slowest(end));
+}
+
+/* Both directions together, each by its own window, as perftest adds them. */
+static json_t *write_both(const struct measurement *measurement)
+{
+	const struct participant *a = &measurement->initiator;
+	const struct participant *b = &measurement->responder;
+	json_t *object;
+
+	if (!run_is_mutual(measurement)) {
+		return NULL;
+	}
+	object = json_object();
+	json_set_u64(object, "completed", a->totals.operations + b->totals.operations);
+	json_set_u64(object, "bytes", a->totals.bytes + b->totals.bytes);
+	run_record_set_real(object, "bandwidth_bps",
+			    per_second(a, a->totals.bytes * 8) +
+				    per_second(b, b->totals.bytes * 8));
+	run_record_set_real(object, "ops_per_s",
+			    per_second(a, a->totals.operations) +
+				    per_second(b, b->totals.operations));
+	return object;
+}
+
+json_t *run_record_reverse(const struct measurement *measurement)
+{
+	json_t *object;
+
+	if (!run_is_mutual(measurement)) {
+		return NULL;
+	}
+	object = json_object();
+	write_measured(object, &measurement->responder);
+	return object;
+}
+
 json_t *run_record_head(const struct measurement *measurement)
 {
 	const struct participant *initiator = &measurement->initiator;
 	const struct totals *totals = &initiator->totals;
-	uint64_t window_ns = initiator->has_totals ? totals->window_ns : 0;
 	json_t *object = json_object();
-	double variation = NAN;
 
-	(void)sample_variation(totals, &variation);
 	json_set_u64(object, "pair", measurement->pair);
 	json_set_u64(object, "repeat_index", measurement->repeat_index);
 	json_set_u64(object, "repeat_count",
@@ -307,17 +362,10 @@ json_t *run_record_head(const struct measurement *measurement)
 	json_set_take(object, "workload",
 		      schema_write(workload_section_fields, &measurement->assignment.workload));
 	json_set_u64(object, "seed", measurement->assignment.seed);
-	json_set_string(object, "end",
-			initiator->has_totals ? sample_end_names[totals->end] : NULL);
-	set_known(object, "window_ns", window_ns, window_ns);
-	json_set_u64(object, "completed", totals->operations);
-	json_set_u64(object, "bytes", totals->bytes);
+	write_measured(object, initiator);
 	json_set_u64(object, "errors", totals->errors + measurement->responder.totals.errors);
-	run_record_set_rate(object, "bandwidth_bps", totals->bytes * 8, window_ns);
-	run_record_set_rate(object, "ops_per_s", totals->operations, window_ns);
-	run_record_set_real(object, "ops_per_s_cv", variation);
+	json_set_take(object, "both", write_both(measurement));
 	json_set_take(object, "delivery", write_delivery(measurement));
-	json_set_take(object, "slowest", write_slowest(initiator));
 	json_set_take(object, "first_error", failure_write(&measurement->first_error));
 	json_set_take(object, "findings", finding_write(&measurement->findings));
 	json_set_take(object, "expect", write_expectations(measurement));
@@ -327,9 +375,17 @@ json_t *run_record_head(const struct measurement *measurement)
 json_t *run_record_measurement(const struct measurement *measurement, bool with_histograms)
 {
 	json_t *object = run_record_head(measurement);
+	json_t *reverse;
 
 	json_set_take(object, "operations",
 		      write_operations(&measurement->initiator, with_histograms));
 	json_set_take(object, "intervals", write_intervals(&measurement->initiator));
+	reverse = run_record_reverse(measurement);
+	if (reverse) {
+		json_set_take(reverse, "operations",
+			      write_operations(&measurement->responder, with_histograms));
+		json_set_take(reverse, "intervals", write_intervals(&measurement->responder));
+	}
+	json_set_take(object, "reverse", reverse);
 	return object;
 }

@@ -14,6 +14,11 @@ json_t *run_record_measurement(const struct measurement *measurement, bool with_
 /* The same but for its last two members, `operations` (model/run_operations) and `intervals`. New
  * reference. */
 json_t *run_record_head(const struct measurement *measurement);
+/*
+ * What follows of `reverse`, what the responder of a direction: both measured, before its
+ * `operations` and `intervals`; NULL where it posted nothing. New reference.
+ */
+json_t *run_record_reverse(const struct measurement *measurement);
 /* One of the `intervals`. New reference. */
 json_t *run_record_interval(const struct sample *sample);
 /* Six significant digits: what a measured value is worth, and what compares byte by byte. */

@@ -254,7 +254,7 @@ const struct schema_field workload_fields[] = {
 	  WORKLOAD(direction),
 	  .names = workload_direction_names,
 	  .fallback = "forward",
-	  .doc = "Who requests; forward: peers.from; reverse: peers.to, in a run that peers.from begins all the same." },
+	  .doc = "Who requests; forward: peers.from; reverse: peers.to, in a run that peers.from begins all the same; both: a stream each way at the same time." },
 	{ .key = "ops",
 	  .type = SCHEMA_LIST,
 	  .is_required = true,

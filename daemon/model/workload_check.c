@@ -41,10 +41,15 @@ static void check_supported(struct workload_check *check)
 	check_word(check, "qp.qp_type", qp_type_names, w->qp.qp_type, 3, "RC, UC and UD are");
 	check_word(check, "workload.pattern", workload_pattern_names, w->workload.pattern, 2,
 		   "pingpong and stream are");
-	check_word(check, "workload.direction", workload_direction_names, w->workload.direction, 2,
-		   "forward and reverse are");
 	check_word(check, "memory.kind", memory_kind_names, w->memory.kind, 2,
 		   "host and hugepage are");
+	if (w->workload.direction == DIRECTION_BOTH && w->workload.pattern != PATTERN_STREAM) {
+		workload_check_complain(
+			check, "workload.direction", "workload.pattern",
+			"both does not go with pattern %s, in which one end waits for the other; leave it "
+			"out, or use pattern stream",
+			workload_pattern_names[w->workload.pattern]);
+	}
 }
 
 /* --- operations --- */

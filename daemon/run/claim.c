@@ -40,15 +40,22 @@ static int check_end(const struct claim *claim, struct error *err)
 	return 0;
 }
 
+/* Whether it posts by itself, to its own end: the initiator, and with direction: both either. */
+static bool is_posting(const struct claim *claim)
+{
+	return claim->role == ROLE_INITIATOR ||
+	       claim->workload->workload.direction == DIRECTION_BOTH;
+}
+
 /* Only who posts has classes: an end that answers counts what it receives. */
 static bool may_have_classes(const struct claim *claim)
 {
-	return claim->role == ROLE_INITIATOR || is_pingpong(claim);
+	return is_posting(claim) || is_pingpong(claim);
 }
 
 static bool is_open(const struct claim *claim)
 {
-	return load_is_open(claim->workload) && claim->role == ROLE_INITIATOR;
+	return load_is_open(claim->workload) && is_posting(claim);
 }
 
 /* Only an open load has operations that find no room, and a latency beside the other. */
@@ -216,7 +223,7 @@ static int check_window(const struct claim *claim, struct error *err)
 		(timeout_ns < LIMIT_RUN_DURATION_NS ? timeout_ns : LIMIT_RUN_DURATION_NS) +
 		WORKLOAD_GRACE_NS;
 
-	if (claim->role == ROLE_INITIATOR && totals->end == END_DURATION &&
+	if (is_posting(claim) && totals->end == END_DURATION &&
 	    with_slack(totals->window_ns) < duration_ns) {
 		return error_set(err, -EPROTO, ERROR_PEER,
 				 "it ended by duration after %" PRIu64
@@ -279,7 +286,7 @@ static int check_interval(const struct claim *claim, size_t index, struct error 
 static int check_traffic(const struct claim *claim, struct error *err)
 {
 	const struct totals *totals = claim->totals;
-	bool receives = !is_pingpong(claim) && claim->role == ROLE_RESPONDER;
+	bool receives = !is_pingpong(claim) && !is_posting(claim);
 
 	if (totals->traffic_operations < totals->operations ||
 	    totals->traffic_bytes < totals->bytes ||

@@ -204,11 +204,14 @@ static void advance_forward(struct measure *measure)
 		   (initiator->is_started || initiator->is_finished)) {
 		begin_running(measure);
 	}
-	if (measure->phase == PHASE_RUNNING && initiator->is_finished) {
+	if (measure->phase == PHASE_RUNNING &&
+	    (initiator->is_finished || (initiator->has_ended && responder->has_ended))) {
 		begin_stopping(measure);
 	} else if (measure->phase == PHASE_RUNNING && responder->is_finished) {
 		enter(measure, PHASE_ONE_END_OVER, phase_timeout_ns(PHASE_ONE_END_OVER));
-	} else if (measure->phase == PHASE_ONE_END_OVER && initiator->is_finished) {
+	}
+	if (measure->phase == PHASE_ONE_END_OVER &&
+	    (initiator->is_finished || initiator->has_ended)) {
 		begin_stopping(measure);
 	}
 }
@@ -368,10 +371,22 @@ static void on_unreadable(struct measure *measure, struct side *side, const char
 
 static void on_progress(struct measure *measure, struct side *side, const json_t *message)
 {
-	if (side == &measure->sides[SIDE_INITIATOR] &&
-	    sample_progress_read(json_object_get(message, "progress"), &measure->progress, NULL) ==
-		    0) {
+	const struct workload_settings *workload =
+		&measure->measurement->assignment.workload.workload;
+	struct progress progress;
+
+	if (sample_progress_read(json_object_get(message, "progress"), &progress, NULL) < 0) {
+		return;
+	}
+	if (side == &measure->sides[SIDE_INITIATOR]) {
+		measure->progress = progress;
 		measure->has_progress = true;
+	}
+	/* With direction: both neither end is over before the other one is. */
+	if (workload->direction == DIRECTION_BOTH && progress.phase == PHASE_DRAINING &&
+	    side->is_start_sent) {
+		side->has_ended = true;
+		advance(measure);
 	}
 }
 

@@ -92,7 +92,9 @@ static struct plan_pair *add_pair(struct plan *plan, bool is_refused)
 	assignment->initiator.gid_index = SCHEMA_AUTO;
 	assignment->responder.gid_index = SCHEMA_AUTO;
 	assignment->workload = scenario->workload;
-	assignment->workload.workload.direction = DIRECTION_FORWARD;
+	assignment->workload.workload.direction =
+		scenario->workload.workload.direction == DIRECTION_BOTH ? DIRECTION_BOTH
+									: DIRECTION_FORWARD;
 	assignment->seed = scenario->workload.workload.seed != 0
 				   ? scenario->workload.workload.seed
 				   : prng_hash(request->run_id, plan->count);

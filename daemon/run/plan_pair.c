@@ -92,16 +92,24 @@ static int resolve_path_mtu(struct plan_pair *pair)
 	return 0;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static int resolve_rd_atomic(struct plan_pair *pair)
 {
 	uint64_t *depth = &pair->assignment.workload.qp.max_rd_atomic;
-	uint64_t out = pair->initiator_port.limits.max_qp_init_rd_atom;
-	uint64_t in = pair->responder_port.limits.max_qp_rd_atom;
-	uint64_t both = out < in ? out : in;
+	const struct device_limits *a = &pair->initiator_port.limits;
+	const struct device_limits *b = &pair->responder_port.limits;
+	bool is_mutual = pair->assignment.workload.workload.direction == DIRECTION_BOTH;
+	/* Where both ends ask, each one must be able to do either. */
+	uint64_t out = is_mutual ? smaller(a->max_qp_init_rd_atom, a->max_qp_rd_atom)
+				 : a->max_qp_init_rd_atom;
+	uint64_t in = is_mutual ? smaller(b->max_qp_init_rd_atom, b->max_qp_rd_atom)
+				: b->max_qp_rd_atom;
+	uint64_t both = smaller(smaller(out, in), 255);
 
-	if (both > 255) {
-		both = 255;
-	}
 	if (*depth == SCHEMA_AUTO) {
 		*depth = both;
 		return 0;
@@ -114,7 +122,10 @@ static int resolve_rd_atomic(struct plan_pair *pair)
 					endpoint->device,
 					"qp.max_rd_atomic: %" PRIu64 " is above %s %" PRIu64
 					" of %s/%s; write auto or at most that",
-					*depth, out < in ? "max_qp_init_rd_atom" : "max_qp_rd_atom",
+					*depth,
+					is_mutual  ? "max_qp_init_rd_atom or max_qp_rd_atom"
+					: out < in ? "max_qp_init_rd_atom"
+						   : "max_qp_rd_atom",
 					both, endpoint->node, endpoint->device);
 	}
 	return 0;

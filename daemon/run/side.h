@@ -22,6 +22,8 @@ struct side {
 	bool is_connected;
 	bool is_start_sent;
 	bool is_started;
+	bool has_ended; /* its own stream, with direction: both; it answers until it is told to stop
+			 */
 	bool is_finished; /* totals or failure came, or never will */
 	bool is_released;
 	bool is_lost;

@@ -57,7 +57,16 @@ static const char scenarios[] =
 	"    workload: { pattern: stream, load: { outstanding: 16 }, signal_interval: 4, post_list: 2,\n"
 	"                ops: [{ op: write, weight: 2, size: 4KiB }, { op: send, size: 256B }] }\n"
 	"    run: { warmup: 0s, iterations: 2000, stall_timeout: 60s }\n"
+	"    expect: [errors == 0]\n"
+	"  - name: both\n"
+	"    disruptive: true\n"
+	"    qp: { num_qps: 2 }\n"
+	"    workload: { pattern: stream, direction: both, load: { outstanding: 16 },\n"
+	"                ops: [{ op: write, size: 4KiB }, { op: send, size: 256B }] }\n"
+	"    run: { warmup: 0s, iterations: 1000, stall_timeout: 60s }\n"
 	"    expect: [errors == 0]\n";
+
+static const char *const names[] = { "ping", "stream", "both", "cm" };
 
 struct member {
 	size_t index;
@@ -163,7 +172,6 @@ static void on_reloaded(void *arg, bool is_ok, const char *problems)
 /* The hand that begins runs and reloads, on the daemon's own thread. */
 static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 {
-	static const char *const names[] = { "ping", "stream", "cm" };
 	struct member *member = arg;
 	const struct parts *parts = daemon_parts(member->daemon);
 	char id[32];
@@ -174,7 +182,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 		return 0;
 	}
 	if (member->begun < RUNS && peers_are_up(parts)) {
-		assert_int_equal(daemon_run(member->daemon, names[member->begun++ % 3], id, NULL),
+		assert_int_equal(daemon_run(member->daemon, names[member->begun++ % 4], id, NULL),
 				 0);
 	}
 	if (member->begun > 0 && member->reloads < 3 && !member->is_reloading) {

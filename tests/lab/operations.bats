@@ -248,6 +248,27 @@ UNRELIABLE='
   [ "$status" -eq 0 ]
 }
 
+@test "both ends stream at the same time, over each transport, and pass" {
+  run guest '
+    for type in RC UC UD; do
+      op=write_with_imm; [ $type != UD ] || op=send_with_imm
+      ops="{ op: send, size: 1KiB }, { op: $op, size: 1KiB }"; [ $type != RC ] || ops+=", { op: read, size: 4KiB }, { op: write, size: 16KiB }"
+      scenario both-$type "{ pattern: stream, direction: both, ops: [$ops], load: { model: closed, outstanding: 16 } }" "{ warmup: 0, iterations: 600 }" \
+        "qp: { qp_type: $type, num_qps: 2, max_recv_wr: 1024 }"
+    done
+    nodes_up both-RC.yaml both-UC.yaml both-UD.yaml
+    for type in RC UC UD; do
+      run_scenario 1 both-$type r.json
+      verdict r.json pass
+      holds r.json ".measurements[0] | .completed == 600 and .reverse.completed == 600 and .both.completed == 1200 and .end == \"iterations\" and .reverse.end == \"iterations\""
+      holds r.json ".measurements[0] | .initiator.traffic.receives == .responder.traffic.receives and .initiator.traffic.receives >= 300"
+      holds r.json ".measurements[0] | (.both.bandwidth_bps - .bandwidth_bps - .reverse.bandwidth_bps | fabs) < 0.001 * .both.bandwidth_bps"
+    done
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
 @test "the profiles of the programs of perftest pass" {
   run guest '
     nodes_up "$TOP"/scenarios/perftest/*.yaml

@@ -86,6 +86,9 @@ static void what_a_planner_must_decide_cannot_be_left_open(void **state)
 	a = example();
 	a.workload.workload.direction = DIRECTION_REVERSE;
 	expect_refused(&a, "workload.direction: who requests must be decided");
+	/* both need no decision */
+	a.workload.workload.direction = DIRECTION_BOTH;
+	assert_int_equal(assignment_check(&a, NULL), 0);
 	/* but how much can be inlined only the device knows */
 	a = example();
 	a.workload.qp.max_inline_data = SCHEMA_AUTO;

@@ -370,6 +370,22 @@ static void latency_that_means_something_else_is_told(void **state)
 	fits(scene, ROLE_RESPONDER);
 }
 
+/* With direction: both the totals of either end are those of one that posts. */
+static void of_two_ends_that_post_each_is_held_against_the_operations(void **state)
+{
+	struct scene *scene = *state;
+
+	differs(scene, ROLE_RESPONDER, "3 classes of operations, the assignment has 0");
+	scene->assignment->workload.workload.direction = DIRECTION_BOTH;
+	fits(scene, ROLE_INITIATOR);
+	fits(scene, ROLE_RESPONDER);
+	scene->totals.window_ns = 100 * MS_NS;
+	differs(scene, ROLE_RESPONDER, "it ended by duration after");
+	scene->totals.window_ns = 1000 * MS_NS;
+	scene->totals.classes[0].completed++;
+	differs(scene, ROLE_RESPONDER, "classes[0] has 101 operations");
+}
+
 static void an_end_that_the_assignment_does_not_have_is_told(void **state)
 {
 	struct scene *scene = *state;
@@ -417,6 +433,9 @@ int main(void)
 			tear_down),
 		cmocka_unit_test_setup_teardown(latency_that_means_something_else_is_told, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(
+			of_two_ends_that_post_each_is_held_against_the_operations, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(an_end_that_the_assignment_does_not_have_is_told,
 						set_up, tear_down),
 	};

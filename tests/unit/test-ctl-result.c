@@ -179,6 +179,36 @@ static void a_run_that_passed_shows_its_numbers_by_operation_and_size(void **sta
 		"  run 01K3V9Q7W0E5R2T8Y4U6J1M3N5 · 2026-09-01 12:00:00Z · rdmatestctl results 01K3V9Q7W0\n");
 }
 
+/* direction: both: a table each way, and the sum. */
+static void both_directions_are_told_apart_and_together(void **state)
+{
+	static const struct measured there = { OPERATION_WRITE, 65536, 40000, 90000 };
+	static const struct measured back = { OPERATION_WRITE, 65536, 20000, 180000 };
+	struct run *run = new_run("both");
+	struct measurement *measurement = add_measurement(run, PATTERN_STREAM);
+
+	(void)state;
+	measurement->assignment.workload.workload.direction = DIRECTION_BOTH;
+	set_totals(&measurement->initiator, 10000000000, &there, 1);
+	set_totals(&measurement->responder, 10000000000, &back, 1);
+	finish(run);
+	assert_rendered(
+		run, false,
+		"PASS  both   node1/rxe0 <-> node2/rxe1   10.0 s\n"
+		"  stream each way, 64 in flight over 4 queue pairs, RC exchange, MTU 4096, RoCE 10.99.0.1 ->\n"
+		"  10.99.0.2\n"
+		"  node1 to node2:\n"
+		"  operation  size     count     rate  bandwidth    p50    p99  p99.9      max\n"
+		"  write      64 KiB  40 000  4 kop/s   2.1 Gb/s  90 us  90 us  90 us  4.29 ms\n"
+		"  node2 to node1:\n"
+		"  operation  size     count     rate  bandwidth     p50     p99   p99.9      max\n"
+		"  write      64 KiB  20 000  2 kop/s  1.05 Gb/s  180 us  180 us  180 us  4.38 ms\n"
+		"  both directions together: 6 kop/s, 3.15 Gb/s\n"
+		"  latency: post to completion\n"
+		"  clock tsc · first post after 34 ms · worker had 71 % of a CPU, preempted 3 times\n"
+		"  run 01K3V9Q7W0E5R2T8Y4U6J1M3N5 · 2026-09-01 12:00:00Z · rdmatestctl results 01K3V9Q7W0\n");
+}
+
 static void a_failure_shows_the_first_error_the_finding_and_the_cure(void **state)
 {
 	struct run *run = new_run("mixed");
@@ -541,6 +571,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_run_that_passed_shows_its_numbers_by_operation_and_size),
+		cmocka_unit_test(both_directions_are_told_apart_and_together),
 		cmocka_unit_test(a_failure_shows_the_first_error_the_finding_and_the_cure),
 		cmocka_unit_test(an_expectation_that_was_missed_says_by_how_much),
 		cmocka_unit_test(an_open_load_says_what_it_reached_and_both_latencies),

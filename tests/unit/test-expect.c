@@ -100,6 +100,60 @@ static void expect_inconclusive(struct measurement *m, const char *text, const c
 	}
 }
 
+/* The responder does half as much, in a window of its own. */
+static void make_mutual(struct measurement *m)
+{
+	struct totals *totals = &m->responder.totals;
+
+	m->assignment.workload.workload.direction = DIRECTION_BOTH;
+	m->responder.has_totals = true;
+	totals->window_ns = 1000000000;
+	totals->operations = 500;
+	totals->bytes = 500 * 1000;
+	totals->class_count = 1;
+	totals->classes = memory_new_array(1, sizeof(*totals->classes));
+	totals->classes[0].class.kind = OPERATION_WRITE;
+	totals->classes[0].posted = 500;
+	totals->classes[0].completed = 500;
+	totals->classes[0].bytes = 500 * 1000;
+	histogram_reset(&totals->classes[0].latency);
+	for (uint64_t v = 1; v <= 500; v++) {
+		histogram_add(&totals->classes[0].latency, 50000000);
+	}
+	totals->interval_count = 1;
+	totals->intervals = memory_new_array(1, sizeof(*totals->intervals));
+	totals->intervals[0] = (struct sample){ 0, 1000000000, 500, 500000, .errors = 0 };
+}
+
+static void of_two_ends_that_post_the_sum_is_judged(void **state)
+{
+	struct measurement *m = new_measurement();
+
+	(void)state;
+	make_mutual(m);
+	expect_outcome(m, "ops_rate.mean >= 2000/s", OUTCOME_MET, 2000);
+	expect_outcome(m, "write.ops_rate.mean >= 2000/s", OUTCOME_MISSED, 1500);
+	expect_outcome(m, "read.ops_rate.mean >= 500/s", OUTCOME_MET, 500);
+	expect_outcome(m, "bandwidth.mean >= 1Mbps", OUTCOME_MET, 12040000);
+	/* The first interval of each. */
+	expect_outcome(m, "ops_rate.min >= 2500/s", OUTCOME_MET, 2500);
+	expect_outcome(m, "write.latency.max <= 1ms", OUTCOME_MISSED, 50000000);
+	expect_outcome(m, "errors == 0", OUTCOME_MET, 0);
+	m->assignment.workload.workload.direction = DIRECTION_FORWARD;
+	{
+		double one = expect_ceiling_bps(m);
+
+		m->assignment.workload.workload.direction = DIRECTION_BOTH;
+		assert_true(expect_ceiling_bps(m) == 2 * one);
+	}
+	m->responder.totals.operations = 0;
+	expect_inconclusive(m, "ops_rate.mean >= 1/s", "no operation completed");
+	m->responder.has_totals = false;
+	expect_inconclusive(m, "ops_rate.mean >= 1/s", "the responder sent no totals");
+	sample_totals_done(&m->responder.totals);
+	free_measurement(m);
+}
+
 static void latency_is_that_of_the_operation_or_of_all(void **state)
 {
 	struct measurement *m = new_measurement();
@@ -284,6 +338,7 @@ static void evaluating_again_forgets_what_was(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_two_ends_that_post_the_sum_is_judged),
 		cmocka_unit_test(latency_is_that_of_the_operation_or_of_all),
 		cmocka_unit_test(a_percentile_without_enough_samples_is_inconclusive),
 		cmocka_unit_test(means_of_rates_are_over_the_measured_window),

@@ -54,6 +54,31 @@ static bool of_one(int pattern, uint64_t outstanding, uint64_t size_bytes)
 	return is_disruptive(workload);
 }
 
+/* Each port bears what either end asks for. */
+static void both_directions_count_twice(void **state)
+{
+	struct workload *workload = workload_with(PATTERN_STREAM, 1);
+	double alone;
+
+	(void)state;
+	add_size(add(workload, OPERATION_WRITE, 1), 2048, 1);
+	footprint_of(workload, &footprint);
+	alone = footprint.percent;
+	assert_false(footprint_is_disruptive(&footprint));
+	workload->workload.direction = DIRECTION_BOTH;
+	footprint_of(workload, &footprint);
+	assert_true(footprint.percent == 2 * alone);
+	assert_true(is_disruptive(workload));
+	assert_non_null(strstr(said, "from either end, takes 8 %"));
+	workload = workload_with(PATTERN_STREAM, 16);
+	workload->workload.direction = DIRECTION_BOTH;
+	workload->workload.load.model = LOAD_OPEN;
+	workload->workload.load.rate_bps = 3000000000;
+	add_size(add(workload, OPERATION_WRITE, 1), 4096, 1);
+	assert_true(is_disruptive(workload));
+	assert_non_null(strstr(said, "from both ends, takes 6 %"));
+}
+
 static void several_operations_under_way_fill_any_port(void **state)
 {
 	assert_true(of_one(PATTERN_STREAM, 2, 1));
@@ -174,6 +199,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(several_operations_under_way_fill_any_port),
+		cmocka_unit_test(both_directions_count_twice),
 		cmocka_unit_test(
 			a_stream_without_acknowledgements_fills_any_port_with_one_under_way),
 		cmocka_unit_test(how_short_a_stream_is_changes_nothing),

@@ -194,6 +194,22 @@ static void in_reverse_the_other_end_of_each_pair_requests(void **state)
 	free(world);
 }
 
+/* Each pair is there once, and says itself that both post. */
+static void both_is_decided_by_no_planner(void **state)
+{
+	struct world *world = new_world(2);
+	struct plan *plan;
+
+	(void)state;
+	world->scenario.workload.workload.direction = DIRECTION_BOTH;
+	plan = build(world);
+	assert_int_equal(plan->count, 1);
+	assert_int_equal(plan->pairs[0]->assignment.workload.workload.direction, DIRECTION_BOTH);
+	assert_string_equal(plan->pairs[0]->assignment.initiator.node, "node1");
+	plan_free(plan);
+	free(world);
+}
+
 static void selectors_that_differ_keep_the_larger_name_as_initiator(void **state)
 {
 	struct world *world = new_world(2);
@@ -524,6 +540,7 @@ int main(void)
 		cmocka_unit_test(each_unordered_pair_comes_once_from_the_smaller_name),
 		cmocka_unit_test(a_directed_scenario_has_both_ways),
 		cmocka_unit_test(in_reverse_the_other_end_of_each_pair_requests),
+		cmocka_unit_test(both_is_decided_by_no_planner),
 		cmocka_unit_test(selectors_that_differ_keep_the_larger_name_as_initiator),
 		cmocka_unit_test(every_auto_is_resolved_from_both_ends),
 		cmocka_unit_test(the_same_input_gives_the_same_plan),

@@ -234,6 +234,30 @@ static void each_kind_of_traffic_has_its_own_number_of_packets(void **state)
 	}
 }
 
+/* Of two ends that post each sends its own and acknowledges the other's. */
+static void with_both_directions_each_end_sends_for_both(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
+	struct totals *back = &scene->m.responder.totals;
+	uint64_t most = 3ull * OPERATIONS * 16;
+
+	(void)state;
+	scene->m.assignment.workload.workload.direction = DIRECTION_BOTH;
+	back->classes = &scene->class;
+	back->class_count = 1;
+	back->operations = OPERATIONS;
+	back->traffic_operations = OPERATIONS;
+	back->traffic_bytes = OPERATIONS * 65536ull;
+	set(&scene->m.initiator, COUNTER_SENT_PACKETS, most + most / 100);
+	set(&scene->m.responder, COUNTER_SENT_PACKETS, most + most / 100);
+	assert_int_equal(judge(scene), VERDICT_PASS);
+	assert_null(found(scene, FINDING_PORT_SHARED));
+	set(&scene->m.responder, COUNTER_SENT_PACKETS, most + most / 40);
+	judge(scene);
+	assert_non_null(strstr(found(scene, FINDING_PORT_SHARED)->text, "b/rxe1"));
+	free(scene);
+}
+
 static void a_starved_tester_takes_the_force_of_retransmissions(void **state)
 {
 	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
@@ -354,6 +378,7 @@ int main(void)
 		cmocka_unit_test(who_was_told_to_be_on_the_port_takes_the_force_of_retransmissions),
 		cmocka_unit_test(what_was_sent_again_is_not_taken_for_traffic_of_others),
 		cmocka_unit_test(each_kind_of_traffic_has_its_own_number_of_packets),
+		cmocka_unit_test(with_both_directions_each_end_sends_for_both),
 		cmocka_unit_test(a_starved_tester_takes_the_force_of_retransmissions),
 		cmocka_unit_test(a_sick_link_degrades_whoever_else_uses_it),
 		cmocka_unit_test(what_is_not_known_is_no_evidence),

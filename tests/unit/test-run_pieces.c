@@ -128,6 +128,23 @@ static void the_pieces_together_are_the_record(void **state)
 	}
 }
 
+static void so_they_are_where_both_ends_posted(void **state)
+{
+	struct run *run = new_run(2);
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		run->measurements[k]->assignment.workload.workload.direction = DIRECTION_BOTH;
+	}
+	assert_same(run, true);
+	fill_totals(&run->measurements[0]->initiator, 2, 300, 9);
+	fill_totals(&run->measurements[0]->responder, 3, 600, 20);
+	fill_totals(&run->measurements[1]->responder, 1, 1, 1);
+	assert_same(run, true);
+	assert_same(run, false);
+	run_free(run);
+}
+
 static void intervals_can_be_left_out(void **state)
 {
 	struct run *run = new_run(2);
@@ -200,6 +217,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_pieces_together_are_the_record),
+		cmocka_unit_test(so_they_are_where_both_ends_posted),
 		cmocka_unit_test(intervals_can_be_left_out),
 		cmocka_unit_test(a_run_that_the_history_lets_go_of_is_written_to_its_end),
 		cmocka_unit_test(a_run_that_goes_on_meanwhile_stays_well_formed),

@@ -244,6 +244,35 @@ static void lose(struct run *run, uint64_t received)
 	m->responder.totals.receives = received;
 }
 
+/* What comes one way makes no path of the other. */
+static void of_two_ways_each_must_let_something_through(void **state)
+{
+	(void)state;
+	for (int lost = 0; lost < 3; lost++) {
+		struct run *run = new_run();
+		struct measurement *m = run->measurements[0];
+
+		lose(run, 1000);
+		m->assignment.workload.workload.direction = DIRECTION_BOTH;
+		m->responder.totals.end = m->initiator.totals.end;
+		m->responder.totals.operations = 100;
+		m->responder.totals.traffic_operations = 1000;
+		m->initiator.totals.receives = lost == 0 ? 1000 : lost == 1 ? 999 : 0;
+		judge(run, lost == 0 ? VERDICT_PASS : lost == 1 ? VERDICT_DEGRADED : VERDICT_FAIL);
+	}
+}
+
+static void the_responder_of_two_ends_that_post_must_have_measured(void **state)
+{
+	struct run *run = new_run();
+	struct measurement *m = run->measurements[0];
+
+	(void)state;
+	m->assignment.workload.workload.pattern = PATTERN_STREAM;
+	m->assignment.workload.workload.direction = DIRECTION_BOTH;
+	judge(run, VERDICT_INCONCLUSIVE);
+}
+
 static void
 what_did_not_arrive_degrades_unless_it_may_be_lost_and_nothing_at_all_fails(void **state)
 {
@@ -361,6 +390,8 @@ int main(void)
 		cmocka_unit_test(a_missed_expectation_fails_or_degrades_by_its_severity),
 		cmocka_unit_test(an_expectation_that_cannot_be_judged_is_inconclusive),
 		cmocka_unit_test(a_starved_host_makes_misses_inconclusive_and_leaves_a_pass),
+		cmocka_unit_test(of_two_ways_each_must_let_something_through),
+		cmocka_unit_test(the_responder_of_two_ends_that_post_must_have_measured),
 		cmocka_unit_test(
 			what_did_not_arrive_degrades_unless_it_may_be_lost_and_nothing_at_all_fails),
 		cmocka_unit_test(only_a_receiver_that_was_short_of_cpu_excuses_a_loss),

@@ -40,6 +40,7 @@ struct rig {
 	bool is_over[2];
 	bool has_started[2];
 	bool has_totals[2];
+	bool has_ended[2]; /* direction: both: its own stream is over */
 	struct totals totals[2];
 	uint64_t progress_count;
 	struct progress progress; /* the initiator's last one */
@@ -154,12 +155,15 @@ static inline bool rig_step(struct rig *rig)
 	/* Who only looks at memory polls nothing. */
 	fabric_run(rig->fabric);
 	for (int i = 0; i < 2; i++) {
+		struct progress progress;
 		bool found = false;
 
 		if (rig_is_running(rig, i)) {
 			rig->is_over[i] = !traffic_step(rig->traffic[i], &found);
-			if (traffic_progress(rig->traffic[i], &rig->progress)) {
+			if (traffic_progress(rig->traffic[i], &progress)) {
+				rig->has_ended[i] |= progress.phase == PHASE_DRAINING;
 				rig->progress_count += i == 0;
+				rig->progress = i == 0 ? progress : rig->progress;
 			}
 			has_found |= found || rig->is_over[i];
 		}
@@ -184,13 +188,28 @@ static inline bool rig_step(struct rig *rig)
 	return true;
 }
 
+/* Both are told to stop once both are done, as the coordinator does. */
+static inline void rig_stop_both(struct rig *rig)
+{
+	unsigned steps = 0;
+
+	traffic_stop(rig->traffic[0]);
+	traffic_stop(rig->traffic[1]);
+	while ((!rig->is_over[0] || !rig->is_over[1]) && rig_step(rig)) {
+		assert_true(++steps < RIG_STEPS_MOST);
+	}
+}
+
 /* Until the initiator is over; then what still flies arrives, and the responder is stopped. */
 static inline void rig_finish(struct rig *rig)
 {
 	unsigned steps = 0;
 
-	while (!rig->is_over[0] && rig_step(rig)) {
+	while (!rig->is_over[0] && !(rig->has_ended[0] && rig->has_ended[1]) && rig_step(rig)) {
 		assert_true(++steps < RIG_STEPS_MOST);
+	}
+	if (!rig->is_over[0] && rig->has_ended[0] && rig->has_ended[1]) {
+		rig_stop_both(rig);
 	}
 	assert_true(rig->is_over[0]);
 	while (rig_is_running(rig, 1) &&
