@@ -199,16 +199,25 @@ static bool lacks_samples(const json_t *groups)
 }
 
 /* What the latency columns mean: never left to be guessed. */
-static void print_definitions(const json_t *groups, struct paper *paper, unsigned indent)
+static void print_definitions(const json_t *measurement, struct paper *paper, unsigned indent)
 {
+	const json_t *groups = field_array(measurement, "operations");
+	const char *seen_by = field_string(measurement, "writes_seen_by", "");
 	_cleanup_text_ struct text half = TEXT_INIT;
 	_cleanup_text_ struct text whole = TEXT_INIT;
+	_cleanup_text_ struct text round = TEXT_INIT;
 	_cleanup_text_ struct text intended = TEXT_INIT;
 	_cleanup_text_ struct text line = TEXT_INIT;
 
 	list_defined(groups, "half_round_trip", &half);
 	list_defined(groups, "post_to_completion", &whole);
 	list_defined(groups, "intended_to_completion", &intended);
+	list_defined(groups, "round_trip", &round);
+	if (round.length > 0) {
+		text_add(
+			&line,
+			"latency: the whole round trip, from the post of the request to its response");
+	}
 	if (intended.length > 0) {
 		text_add(
 			&line,
@@ -222,6 +231,11 @@ static void print_definitions(const json_t *groups, struct paper *paper, unsigne
 		text_add(&line, "; of all together: none, since these are two things");
 	} else if (whole.length > 0) {
 		text_add(&line, "latency: post to completion");
+	}
+	if (strcmp(seen_by, "immediate") == 0 || strcmp(seen_by, "both") == 0) {
+		text_add(
+			&line,
+			"; writes above the path MTU carried immediate data, and were seen by a receive");
 	}
 	if (lacks_samples(groups)) {
 		text_format(&line, "%s\"-\": too few samples", line.length > 0 ? "; " : "");
@@ -401,7 +415,6 @@ static bool print_rows(const json_t *groups, struct paper *paper, unsigned inden
 	return true;
 }
 
-
 /* What one end measured: `with` has its numbers. */
 static void print_end(const json_t *measurement, const json_t *with, const char *end,
 		      struct paper *paper, unsigned indent)
@@ -461,7 +474,7 @@ void operations_print(const json_t *measurement, struct paper *paper, unsigned i
 	if (!is_mutual) {
 		print_slowest(measurement, measurement, paper, indent);
 	}
-	print_definitions(groups, paper, indent);
+	print_definitions(measurement, paper, indent);
 }
 
 void operations_sum_up(const json_t *measurement, struct text *out)

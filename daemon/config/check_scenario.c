@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "config/place.h"
-#include "util/units.h"
 
 #define NAMED_SCENARIOS 4
-#define LARGEST_PACKET_BYTES 4096
 
 struct report_target {
 	struct reader *reader;
@@ -91,39 +89,6 @@ static void check_selectors(struct report_target *target, const struct scenario 
 	}
 }
 
-/*
- * The largest packet of RDMA is LARGEST_PACKET_BYTES: what is larger is placed in several. A send
- * or a read completes behind the last of them; a write that is answered is seen by its last byte in
- * memory, and no standard says that the others are there by then.
- */
-static void check_pingpong_sizes(struct report_target *target, const struct scenario *scenario)
-{
-	const struct workload_settings *workload = &scenario->workload.workload;
-	char size[UNITS_SIZE];
-	char sentence[300];
-
-	if (workload->pattern != PATTERN_PINGPONG) {
-		return;
-	}
-	for (size_t i = 0; i < workload->op_count; i++) {
-		const struct operation *operation = &workload->ops[i];
-		uint64_t largest = operation_largest_bytes(operation, 1);
-		char field[40];
-
-		if (operation->kind != OPERATION_WRITE || largest <= LARGEST_PACKET_BYTES) {
-			continue;
-		}
-		snprintf(field, sizeof(field), "workload.ops[%zu].size", i);
-		snprintf(
-			sentence, sizeof(sentence),
-			"a write of %s takes more than one packet (4KiB at most), and its arrival is seen "
-			"by its last byte alone, which may come before the others; write 4KiB or less, or "
-			"take write_with_imm or send",
-			units_write_size(largest, size));
-		report_problem(target, true, field, NULL, sentence);
-	}
-}
-
 static void check_scenario(struct reader *reader, size_t index)
 {
 	struct scenario *scenario = reader->config->scenarios[index];
@@ -133,7 +98,6 @@ static void check_scenario(struct reader *reader, size_t index)
 		return; /* what could not be read cannot be compared */
 	}
 	scenario_check(scenario, report_error, &target);
-	check_pingpong_sizes(&target, scenario);
 	if (scenario->is_enabled && reader->config->peer_count > 0) {
 		check_selectors(&target, scenario);
 	}

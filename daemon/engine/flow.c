@@ -72,6 +72,9 @@ static int expand_classes(struct flow *flow, struct error *err)
 	}
 	for (size_t i = 0; i < flow->class_count; i++) {
 		const struct operation_class *class = &flow->classes[i];
+		uint64_t largest_bytes = class->response_bytes > class->size_bytes
+						 ? class->response_bytes
+						 : class->size_bytes;
 
 		if (class->is_inline && class->size_bytes > max_inline_bytes) {
 			return error_set(err, -EINVAL, ERROR_INPUT,
@@ -82,11 +85,19 @@ static int expand_classes(struct flow *flow, struct error *err)
 					 (unsigned long long)max_inline_bytes,
 					 assignment_local(flow->assignment)->device);
 		}
-		if (class->size_bytes > flow->resources->layout.half_bytes ||
-		    class->size_bytes > UINT32_MAX) {
+		if (class->is_response_inline && class->response_bytes > max_inline_bytes) {
+			return error_set(err, -EINVAL, ERROR_INPUT,
+					 "workload.ops: inline response of %llu bytes is above the "
+					 "%llu bytes that %s sends inline",
+					 (unsigned long long)class->response_bytes,
+					 (unsigned long long)max_inline_bytes,
+					 assignment_local(flow->assignment)->device);
+		}
+		if (largest_bytes > flow->resources->layout.half_bytes ||
+		    largest_bytes > UINT32_MAX) {
 			return error_set(err, -EINVAL, ERROR_BUG,
 					 "a size of %llu bytes is above the buffer's %llu",
-					 (unsigned long long)class->size_bytes,
+					 (unsigned long long)largest_bytes,
 					 (unsigned long long)flow->resources->layout.half_bytes);
 		}
 	}

@@ -11,6 +11,16 @@
 
 #define DECK_LEAST 1000
 
+/* As it is posted. */
+static int kind_of(const struct flow *flow, const struct operation_class *class)
+{
+	return class->kind == OPERATION_WRITE &&
+			       workload_is_seen_by_receive(&flow->assignment->workload,
+							   class->size_bytes, class->response_bytes)
+		       ? OPERATION_WRITE_WITH_IMM
+		       : class->kind;
+}
+
 static int check(const struct flow *flow, struct error *err)
 {
 	const struct workload *workload = &flow->assignment->workload;
@@ -35,7 +45,7 @@ static int check(const struct flow *flow, struct error *err)
 					 "workload.ops: a pingpong write is seen by its last byte: "
 					 "size must be at least 1B");
 		}
-		if ((operation_traits(class->kind) & OPERATION_TAKES_RECEIVE) &&
+		if ((operation_traits(kind_of(flow, class)) & OPERATION_TAKES_RECEIVE) &&
 		    flow->resources->recv_depth == 0) {
 			return error_set(err, -EINVAL, ERROR_BUG,
 					 "no receives were posted although %s will take them",
@@ -48,20 +58,29 @@ static int check(const struct flow *flow, struct error *err)
 static void fill_class(struct pingpong *pingpong, size_t class_index)
 {
 	const struct flow *flow = pingpong->flow;
+	const struct operation_class *of = &flow->classes[class_index];
 	struct pingpong_class *class = &pingpong->classes[class_index];
+	bool is_halved = flow->assignment->workload.workload.pattern == PATTERN_PINGPONG;
+	uint64_t out_bytes = flow->is_answering ? of->response_bytes : of->size_bytes;
+	uint64_t in_bytes = flow->is_answering ? of->size_bytes : of->response_bytes;
+	bool is_inline = flow->is_answering ? of->is_response_inline : of->is_inline;
 	uint8_t *buffer = flow->resources->buffer;
-	uint64_t size_bytes = flow->classes[class_index].size_bytes;
 
 	flow_request(flow, 0, class_index, &class->wr, &class->sge);
+	class->sge.length = (uint32_t)out_bytes;
+	class->wr.num_sge = out_bytes > 0 ? 1 : 0;
 	class->wr.wr_id = class_index;
-	class->wr.send_flags |= IBV_SEND_SIGNALED;
-	class->kind = flow->classes[class_index].kind;
+	class->wr.send_flags = IBV_SEND_SIGNALED | (is_inline ? IBV_SEND_INLINE : 0);
+	class->kind = kind_of(flow, of);
+	if (class->kind == OPERATION_WRITE_WITH_IMM) {
+		class->wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+	}
 	class->is_fetched = operation_traits(class->kind) & OPERATION_FETCHES;
 	class->takes_receive = operation_traits(class->kind) & OPERATION_TAKES_RECEIVE;
-	class->half_shift = class->is_fetched ? 0 : 1;
+	class->half_shift = is_halved && !class->is_fetched ? 1 : 0;
 	if (class->kind == OPERATION_WRITE) {
-		class->mark = buffer + size_bytes - 1;
-		class->seen = buffer + flow->resources->layout.half_bytes + size_bytes - 1;
+		class->mark = buffer + out_bytes - 1;
+		class->seen = buffer + flow->resources->layout.half_bytes + in_bytes - 1;
 	}
 	class->latency = &flow->window.interval[class_index];
 }

@@ -29,15 +29,16 @@ static bool needs_nobody(const struct assignment *assignment)
 		return false;
 	}
 	return !operation_any(workload->ops, workload->op_count,
-			      OPERATION_TAKES_RECEIVE |
-				      (workload->pattern == PATTERN_PINGPONG ? OPERATION_PLACES
-									     : 0));
+			      OPERATION_TAKES_RECEIVE | (workload_is_answered(&assignment->workload)
+								 ? OPERATION_PLACES
+								 : 0));
 }
 
 static const struct flow_pattern *choose_pattern(const struct assignment *assignment)
 {
 	switch (assignment->workload.workload.pattern) {
 	case PATTERN_PINGPONG:
+	case PATTERN_REQUEST_RESPONSE:
 		return &pingpong_pattern;
 	case PATTERN_STREAM:
 		return assignment->role == ROLE_INITIATOR ||
@@ -59,9 +60,8 @@ int traffic_new(struct traffic **ret_traffic, struct resources *resources,
 
 	if (!pattern) {
 		return error_set(err, -EOPNOTSUPP, ERROR_INPUT,
-				 "workload.pattern: %s is not measured by this version; use "
-				 "pingpong or stream",
-				 workload_pattern_names[assignment->workload.workload.pattern]);
+				 "workload.pattern %d is not known to this version",
+				 assignment->workload.workload.pattern);
 	}
 	traffic->is_passive = needs_nobody(assignment);
 	if (!traffic->is_passive) {
@@ -197,6 +197,8 @@ void traffic_totals(struct traffic *traffic, struct totals *ret)
 	struct window_counts counts = { 0 };
 
 	sample_totals_init(ret);
+	ret->is_round_trip = flow->assignment->workload.workload.pattern ==
+			     PATTERN_REQUEST_RESPONSE;
 	ret->end = flow->end;
 	ret->errors = flow->errors;
 	ret->receives = flow->receives;

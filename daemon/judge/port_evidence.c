@@ -43,7 +43,8 @@ static double packets_of(const struct measurement *m, uint64_t size_bytes)
 static double most_sent_of(const struct measurement *m, const struct totals *totals,
 			   bool is_initiator)
 {
-	bool is_pingpong = m->assignment.workload.workload.pattern == PATTERN_PINGPONG;
+	const struct workload_settings *workload = &m->assignment.workload.workload;
+	bool is_answered = workload_is_answered(&m->assignment.workload);
 	double packets = 0, completed = 0;
 
 	for (size_t i = 0; i < totals->class_count; i++) {
@@ -52,10 +53,13 @@ static double most_sent_of(const struct measurement *m, const struct totals *tot
 		bool is_fetched = operation_traits(class->class.kind) & OPERATION_FETCHES;
 		double sent = is_fetched == is_initiator ? 1 : payload;
 
-		/* A responder acknowledges at most every packet; in a ping-pong both do, and both
+		/* A responder acknowledges at most every packet; where it answers both do, and both
 		 * send. */
-		if (!is_fetched && is_pingpong) {
-			sent = payload + payload;
+		if (!is_fetched && is_answered) {
+			sent = payload +
+			       packets_of(m, operation_response_bytes(
+						     workload->ops, workload->op_count,
+						     class->class.kind, class->class.size_bytes));
 		} else if (!is_fetched && !is_initiator) {
 			sent = payload;
 		}

@@ -19,7 +19,7 @@ void footprint_of(const struct workload *workload, struct footprint *ret)
 	double bytes = operation_mean_bytes(settings->ops, settings->op_count);
 	double wire_ns = bytes * 8e9 / (double)FOOTPRINT_RATE_BPS;
 
-	ret->outstanding = settings->pattern == PATTERN_PINGPONG ? 1 : settings->load.outstanding;
+	ret->outstanding = workload_is_answered(workload) ? 1 : settings->load.outstanding;
 	ret->operation_bytes = (uint64_t)(bytes + 0.5);
 	ret->is_open = load_is_open(workload);
 	ret->is_mutual = settings->direction == DIRECTION_BOTH;
@@ -36,12 +36,22 @@ void footprint_of(const struct workload *workload, struct footprint *ret)
 				       : 100;
 		return;
 	}
+	if (settings->pattern == PATTERN_REQUEST_RESPONSE) {
+		double back_bytes =
+			operation_mean_response_bytes(settings->ops, settings->op_count);
+		double back_ns = back_bytes * 8e9 / (double)FOOTPRINT_RATE_BPS;
+		double most_ns = back_ns > wire_ns ? back_ns : wire_ns;
+
+		ret->operation_bytes = (uint64_t)((back_ns > wire_ns ? back_bytes : bytes) + 0.5);
+		ret->percent = 100 * most_ns / (wire_ns + back_ns + FOOTPRINT_ROUND_TRIP_NS);
+		return;
+	}
 	ret->is_unanswered = workload_is_lossy(workload) && settings->pattern == PATTERN_STREAM;
 	/* There and, answered with the same, back. */
-	ret->percent = ret->outstanding > 1 || ret->is_unanswered
-			       ? 100
-			       : of_both(ret, 100 * wire_ns /
-						      (2 * wire_ns + FOOTPRINT_ROUND_TRIP_NS));
+	ret->percent =
+		ret->outstanding > 1 || ret->is_unanswered
+			? 100
+			: of_both(ret, 100 * wire_ns / (2 * wire_ns + FOOTPRINT_ROUND_TRIP_NS));
 }
 
 bool footprint_is_disruptive(const struct footprint *footprint)

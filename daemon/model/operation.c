@@ -67,8 +67,24 @@ uint64_t operation_largest_bytes(const struct operation *ops, size_t op_count)
 
 			largest_bytes = size_bytes > largest_bytes ? size_bytes : largest_bytes;
 		}
+		largest_bytes = ops[i].response_bytes > largest_bytes ? ops[i].response_bytes
+								      : largest_bytes;
 	}
 	return largest_bytes;
+}
+
+uint64_t operation_response_bytes(const struct operation *ops, size_t op_count, int kind,
+				  uint64_t size_bytes)
+{
+	for (size_t i = 0; i < op_count && i < LIMIT_OPS; i++) {
+		for (size_t j = 0; j < ops[i].size_count && j < LIMIT_SIZES; j++) {
+			if (ops[i].kind == kind && ops[i].sizes[j].size_bytes == size_bytes &&
+			    ops[i].response_bytes > 0) {
+				return ops[i].response_bytes;
+			}
+		}
+	}
+	return size_bytes;
 }
 
 /* Of one entry of workload.ops. */
@@ -91,6 +107,21 @@ double operation_mean_bytes(const struct operation *ops, size_t op_count)
 
 	for (size_t i = 0; i < op_count && i < LIMIT_OPS; i++) {
 		bytes += mean_size_bytes(&ops[i]) * (double)ops[i].weight;
+		weights += (double)ops[i].weight;
+	}
+	return weights > 0 ? bytes / weights : 0;
+}
+
+double operation_mean_response_bytes(const struct operation *ops, size_t op_count)
+{
+	double bytes = 0;
+	double weights = 0;
+
+	for (size_t i = 0; i < op_count && i < LIMIT_OPS; i++) {
+		double mean = ops[i].response_bytes > 0 ? (double)ops[i].response_bytes
+							: mean_size_bytes(&ops[i]);
+
+		bytes += mean * (double)ops[i].weight;
 		weights += (double)ops[i].weight;
 	}
 	return weights > 0 ? bytes / weights : 0;
@@ -228,6 +259,14 @@ const struct schema_field operation_fields[] = {
 	  .names = inline_names,
 	  .fallback = "auto",
 	  .doc = "IBV_SEND_INLINE; auto: when the size fits qp.max_inline_data. Not for read and atomics." },
+	{ .key = "response",
+	  .json_key = "response_bytes",
+	  .type = SCHEMA_SIZE,
+	  .is_optional = true,
+	  .offset = offsetof(struct operation, response_bytes),
+	  .min = 1,
+	  .max = LIMIT_BUFFER_BYTES,
+	  .doc = "pattern: request_response: payload of the response, of the same kind as the request; left out: as much as that." },
 	{ 0 },
 };
 
@@ -285,18 +324,26 @@ size_t operation_classes(const struct operation *ops, size_t op_count, uint64_t 
 		const struct operation *op = &ops[i];
 
 		for (size_t j = 0; j < op->size_count; j++) {
+			uint64_t size_bytes = op->sizes[j].size_bytes;
+			uint64_t response_bytes = op->response_bytes > 0 ? op->response_bytes
+									 : size_bytes;
 			bool may_inline = !(operation_traits(op->kind) & OPERATION_FETCHES) &&
-					  op->sizes[j].size_bytes <= max_inline_bytes;
+					  op->inline_mode == INLINE_AUTO;
+			bool must_inline = op->inline_mode == INLINE_YES;
 
 			if (count == LIMIT_CLASSES) {
 				return 0;
 			}
 			ret[count] = (struct operation_class){
 				.kind = op->kind,
-				.is_inline = op->inline_mode == INLINE_YES ||
-					     (op->inline_mode == INLINE_AUTO && may_inline),
-				.size_bytes = op->sizes[j].size_bytes,
+				.is_inline = must_inline ||
+					     (may_inline && size_bytes <= max_inline_bytes),
+				.size_bytes = size_bytes,
 				.weight = class_weight(op, &op->sizes[j], common),
+				.response_bytes = response_bytes,
+				.is_response_inline =
+					must_inline ||
+					(may_inline && response_bytes <= max_inline_bytes),
 			};
 			divisor = divisor_greatest(divisor, ret[count].weight);
 			count++;

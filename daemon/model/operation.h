@@ -56,6 +56,7 @@ struct operation {
 	uint64_t weight; /* share of operations, not bytes */
 	size_t size_count;
 	struct operation_size sizes[LIMIT_SIZES];
+	uint64_t response_bytes; /* request_response: of what comes back; 0: as much as was sent */
 };
 extern const struct schema_field operation_fields[];
 
@@ -66,6 +67,9 @@ struct operation_class {
 	uint64_t size_bytes;
 	uint64_t weight; /* entry weight x size weight, over a common denominator: sums to what
 			    operation_classes returns */
+	uint64_t response_bytes; /* of the answer, where one is sent: size_bytes, unless the entry
+				    says else */
+	bool is_response_inline;
 };
 
 /* Whether any of these operations has any of the traits. */
@@ -74,13 +78,18 @@ bool operation_any(const struct operation *ops, size_t op_count, unsigned traits
 bool operation_has(const struct operation *ops, size_t op_count, int kind);
 /* Payload of one operation of all of them, on average by their weights. */
 double operation_mean_bytes(const struct operation *ops, size_t op_count);
-/* The largest size of all; counts beyond the limits are cut to them. */
+/* The same of what is sent back, where the pattern has answers of their own size. */
+double operation_mean_response_bytes(const struct operation *ops, size_t op_count);
+/* Of one operation of that kind and size. */
+uint64_t operation_response_bytes(const struct operation *ops, size_t op_count, int kind,
+				  uint64_t size_bytes);
+/* The largest size of all, there or back; counts beyond the limits are cut to them. */
 uint64_t operation_largest_bytes(const struct operation *ops, size_t op_count);
 
 /*
  * Expands entries into classes, in order. inline auto: when size <= max_inline_bytes and nothing is
- * fetched. Returns how many, or 0 when they are more than LIMIT_CLASSES. *ret_total: sum of
- * weights.
+ * fetched; of answers likewise. Returns how many, or 0 when they are more than LIMIT_CLASSES.
+ * *ret_total: sum of weights.
  */
 size_t operation_classes(const struct operation *ops, size_t op_count, uint64_t max_inline_bytes,
 			 struct operation_class *ret, uint64_t *ret_total);

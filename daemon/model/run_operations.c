@@ -33,6 +33,7 @@ static void add(struct run_operation *operation, const struct totals *totals,
 		const struct class_totals *class)
 {
 	const char *definition = totals->is_half_round_trip[class->class.kind] ? "half_round_trip"
+				 : totals->is_round_trip		       ? "round_trip"
 				 : class->service ? "intended_to_completion"
 						  : "post_to_completion";
 

@@ -282,6 +282,30 @@ static json_t *write_slowest(const struct participant *end)
 	return array;
 }
 
+/* How the other end saw writes that it answered; null where there were none. */
+static const char *writes_seen_by(const struct measurement *measurement)
+{
+	const struct workload *workload = &measurement->assignment.workload;
+	const struct workload_settings *settings = &workload->workload;
+	bool has_immediate = false, has_memory = false;
+
+	for (size_t i = 0; workload_is_answered(workload) && i < settings->op_count; i++) {
+		const struct operation *op = &settings->ops[i];
+
+		for (size_t j = 0; op->kind == OPERATION_WRITE && j < op->size_count; j++) {
+			bool is_receive = workload_is_seen_by_receive(
+				workload, op->sizes[j].size_bytes, op->response_bytes);
+
+			has_immediate = has_immediate || is_receive;
+			has_memory = has_memory || !is_receive;
+		}
+	}
+	return has_immediate && has_memory ? "both"
+	       : has_immediate	       ? "immediate"
+	       : has_memory	       ? "memory"
+				       : NULL;
+}
+
 static double per_second(const struct participant *end, uint64_t amount)
 {
 	return end->has_totals && end->totals.window_ns > 0
@@ -365,6 +389,7 @@ json_t *run_record_head(const struct measurement *measurement)
 	write_measured(object, initiator);
 	json_set_u64(object, "errors", totals->errors + measurement->responder.totals.errors);
 	json_set_take(object, "both", write_both(measurement));
+	json_set_string(object, "writes_seen_by", writes_seen_by(measurement));
 	json_set_take(object, "delivery", write_delivery(measurement));
 	json_set_take(object, "first_error", failure_write(&measurement->first_error));
 	json_set_take(object, "findings", finding_write(&measurement->findings));

@@ -257,6 +257,7 @@ json_t *sample_totals_write(const struct totals *totals)
 	json_set_u64(object, "late_operations", totals->late_operations);
 	json_set_u64(object, "dropped_operations", totals->dropped_operations);
 	json_set_take(object, "half_round_trip", halves);
+	json_set_bool(object, "round_trip", totals->is_round_trip);
 	json_set_take(object, "failure", failure_write(&totals->failure));
 	json_set_take(object, "counters",
 		      totals->has_counters ? counter_write(&totals->counters) : NULL);
@@ -314,11 +315,17 @@ static int read_service(const json_t *json, struct class_totals *ret, struct err
 	return histogram_read(service, ret->service, err);
 }
 
-/* 0 where an end does not tell. */
+/* 0, or no, where an end does not tell. */
 static int read_load(const json_t *json, struct totals *ret, struct error *err)
 {
 	int r = 0;
 
+	if (json_object_get(json, "round_trip")) {
+		r = json_get_bool(json, "round_trip", &ret->is_round_trip, err);
+	}
+	if (r < 0) {
+		return r;
+	}
 	if (json_object_get(json, "late_operations")) {
 		r = json_get_u64(json, "late_operations", 0, INT64_MAX, &ret->late_operations, err);
 	}

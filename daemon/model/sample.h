@@ -70,6 +70,7 @@ struct totals {
 	uint64_t errors; /* completions in error that were not flushes */
 	uint64_t receives; /* completed receives (sends of the peer) */
 	bool is_half_round_trip[OPERATION_KINDS]; /* what latency of each kind means */
+	bool is_round_trip; /* of each: from the request's post to its response */
 	char clock[16];
 	double clock_drift_ppm;
 	uint64_t clock_read_ns;

@@ -248,7 +248,7 @@ const struct schema_field workload_fields[] = {
 	  .example = "pattern: pingpong",
 	  WORKLOAD(pattern),
 	  .names = workload_pattern_names,
-	  .doc = "pingpong: one operation at a time, answered; stream: as many as load.outstanding." },
+	  .doc = "pingpong: one operation at a time, answered by the same, latency is half of the round trip; stream: as many as load.outstanding; request_response: one at a time, answered by ops[].response, latency is the round trip." },
 	{ .key = "direction",
 	  .type = SCHEMA_ENUM,
 	  WORKLOAD(direction),
@@ -450,6 +450,35 @@ static uint64_t most_each(const struct workload *workload)
 		each = qp->max_recv_wr;
 	}
 	return each;
+}
+
+bool workload_is_answered(const struct workload *workload)
+{
+	return workload->workload.pattern == PATTERN_PINGPONG ||
+	       workload->workload.pattern == PATTERN_REQUEST_RESPONSE;
+}
+
+bool workload_is_seen_by_receive(const struct workload *workload, uint64_t size_bytes,
+				 uint64_t response_bytes)
+{
+	uint64_t larger_bytes = size_bytes > response_bytes ? size_bytes : response_bytes;
+
+	return workload_is_answered(workload) && larger_bytes > workload->qp.path_mtu;
+}
+
+bool workload_has_writes_with_immediate(const struct workload *workload)
+{
+	const struct workload_settings *settings = &workload->workload;
+
+	for (size_t i = 0; i < settings->op_count && i < LIMIT_OPS; i++) {
+		const struct operation *op = &settings->ops[i];
+
+		if (op->kind == OPERATION_WRITE &&
+		    workload_is_seen_by_receive(workload, operation_largest_bytes(op, 1), 0)) {
+			return true;
+		}
+	}
+	return false;
 }
 
 bool workload_is_lossy(const struct workload *workload)

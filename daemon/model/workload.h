@@ -134,6 +134,18 @@ extern const struct schema_field workload_section_fields[];
  */
 void workload_complete(struct workload *workload);
 
+/* One operation at a time, which the other end answers: pingpong, request_response. */
+bool workload_is_answered(const struct workload *workload);
+/*
+ * How a write is seen by who answers it, and by who asked. Its last byte in memory tells only of
+ * one packet: what takes more, there or back, than qp.path_mtu (resolved) goes as write_with_imm
+ * both ways, and is seen by a receive. size_bytes, response_bytes: of the operation and its answer.
+ */
+bool workload_is_seen_by_receive(const struct workload *workload, uint64_t size_bytes,
+				 uint64_t response_bytes);
+/* Whether any write of an answered workload is. */
+bool workload_has_writes_with_immediate(const struct workload *workload);
+
 /* Whether what completed may be lost all the same: the transport has no acknowledgements. */
 bool workload_is_lossy(const struct workload *workload);
 

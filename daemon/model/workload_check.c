@@ -39,8 +39,6 @@ static void check_supported(struct workload_check *check)
 	const struct workload *w = check->workload;
 
 	check_word(check, "qp.qp_type", qp_type_names, w->qp.qp_type, 3, "RC, UC and UD are");
-	check_word(check, "workload.pattern", workload_pattern_names, w->workload.pattern, 2,
-		   "pingpong and stream are");
 	check_word(check, "memory.kind", memory_kind_names, w->memory.kind, 2,
 		   "host and hugepage are");
 	if (w->workload.direction == DIRECTION_BOTH && w->workload.pattern != PATTERN_STREAM) {
@@ -53,6 +51,37 @@ static void check_supported(struct workload_check *check)
 }
 
 /* --- operations --- */
+
+static const char *answered_words(const struct workload_check *check)
+{
+	return check->workload->workload.pattern == PATTERN_PINGPONG ? "a ping-pong"
+								     : "request_response";
+}
+
+/* What is sent back is of the operation's kind. */
+static void check_response(struct workload_check *check, const char *place,
+			   const struct operation *op)
+{
+	const struct workload_settings *settings = &check->workload->workload;
+	char field[64], is[UNITS_SIZE];
+
+	if (settings->pattern == PATTERN_REQUEST_RESPONSE &&
+	    (operation_traits(op->kind) & OPERATION_FETCHES)) {
+		snprintf(field, sizeof(field), "%s.op", place);
+		workload_check_complain(
+			check, field, "workload.pattern",
+			"%s is its own response; use pattern pingpong or stream, or send, write, or one of "
+			"them with immediate data",
+			operation_names[op->kind]);
+	}
+	if (settings->pattern != PATTERN_REQUEST_RESPONSE && op->response_bytes > 0) {
+		snprintf(field, sizeof(field), "%s.response", place);
+		workload_check_complain(
+			check, field, "workload.pattern",
+			"%s is for pattern request_response; leave it out, or use that",
+			units_write_size(op->response_bytes, is));
+	}
+}
 
 static void check_inline(struct workload_check *check, const char *place,
 			 const struct operation *op)
@@ -81,6 +110,12 @@ static void check_inline(struct workload_check *check, const char *place,
 				units_write_size(limit, may));
 			return;
 		}
+	}
+	if (op->response_bytes > limit) {
+		workload_check_complain(
+			check, field, "qp.max_inline_data",
+			"response %s is above qp.max_inline_data %s; raise that, or leave inline out",
+			units_write_size(op->response_bytes, is), units_write_size(limit, may));
 	}
 }
 
@@ -120,18 +155,20 @@ static void check_sizes(struct workload_check *check, const char *place, size_t 
 						units_write_size(LIMIT_BUFFER_BYTES, may));
 		}
 		if (size_bytes == 0 && op->kind == OPERATION_WRITE &&
-		    settings->pattern == PATTERN_PINGPONG) {
+		    workload_is_answered(check->workload)) {
 			workload_check_complain(
 				check, field, "workload.pattern",
-				"a write of 0 bytes cannot be seen by the other end of a pingpong; use 1B or more");
+				"a write of 0 bytes cannot be seen by the other end of a %s; use 1B or more",
+				workload_pattern_names[settings->pattern]);
 		}
-		if (op->kind == OPERATION_WRITE && settings->pattern == PATTERN_PINGPONG &&
+		if (op->kind == OPERATION_WRITE && workload_is_answered(check->workload) &&
 		    check->workload->cq.mode == CQ_MODE_EVENT) {
 			snprintf(field, sizeof(field), "%s.op", place);
 			workload_check_complain(
 				check, field, "cq.mode",
-				"a ping-pong sees a write in memory, and no completion event tells of it; use write_with_imm "
-				"or send, or cq.mode: poll");
+				"%s sees a write in memory, and no completion event tells of it; use write_with_imm "
+				"or send, or cq.mode: poll",
+				answered_words(check));
 			snprintf(field, sizeof(field), "%s.size", place);
 		}
 		if ((operation_traits(op->kind) & OPERATION_IS_ATOMIC) &&
@@ -164,6 +201,7 @@ static void check_operations(struct workload_check *check)
 						"has no size; give it one, such as size: 64KiB");
 		}
 		check_inline(check, place, op);
+		check_response(check, place, op);
 		check_sizes(check, place, i);
 		classes += op->size_count;
 	}

@@ -185,13 +185,13 @@ static void check_one(struct workload_check *check, const char *field, uint64_t 
 		workload_check_complain(
 			check, field, "workload.pattern",
 			"%" PRIu64
-			" does not go with pattern pingpong, which has one operation at a time; use 1, "
+			" does not go with pattern %s, which has one operation at a time; use 1, "
 			"or pattern stream",
-			value);
+			value, workload_pattern_names[check->workload->workload.pattern]);
 	}
 }
 
-static void check_pingpong(struct workload_check *check)
+static void check_answered(struct workload_check *check)
 {
 	const struct workload *w = check->workload;
 
@@ -205,8 +205,8 @@ void workload_check_queues(struct workload_check *check)
 {
 	check_depths(check);
 	/* A ping-pong allows one of each: said once, with the cure that leads somewhere. */
-	if (check->workload->workload.pattern == PATTERN_PINGPONG) {
-		check_pingpong(check);
+	if (workload_is_answered(check->workload)) {
+		check_answered(check);
 	} else {
 		check_stream(check);
 	}
@@ -222,7 +222,7 @@ void workload_check_queues_ring(struct workload_check *check)
 	uint64_t total;
 	size_t count;
 
-	if (check->count || settings->pattern == PATTERN_PINGPONG) {
+	if (check->count || workload_is_answered(w)) {
 		return;
 	}
 	count = operation_classes(settings->ops, settings->op_count, 0, classes, &total);

@@ -35,7 +35,7 @@ static void check_datagrams(struct workload_check *check)
 
 	for (size_t i = 0; i < settings->op_count; i++) {
 		const struct operation *op = &settings->ops[i];
-		char field[40], is[UNITS_SIZE], may[UNITS_SIZE];
+		char field[48], is[UNITS_SIZE], may[UNITS_SIZE];
 
 		snprintf(field, sizeof(field), "workload.ops[%zu].op", i);
 		if (operation_traits(op->kind) & OPERATION_IS_ONE_SIDED) {
@@ -56,6 +56,14 @@ static void check_datagrams(struct workload_check *check)
 					units_write_size(path_mtu, may));
 				break;
 			}
+		}
+		snprintf(field, sizeof(field), "workload.ops[%zu].response", i);
+		if (path_mtu != SCHEMA_AUTO && op->response_bytes > path_mtu) {
+			workload_check_complain(
+				check, field, "qp.path_mtu",
+				"%s is above the path MTU %s, and UD sends one packet a message; use a smaller one, or qp_type: UC",
+				units_write_size(op->response_bytes, is),
+				units_write_size(path_mtu, may));
 		}
 	}
 }

@@ -12,9 +12,10 @@ struct claim {
 	enum job_role role;
 };
 
-static bool is_pingpong(const struct claim *claim)
+/* Both ends post, one the answers. */
+static bool is_answered(const struct claim *claim)
 {
-	return claim->workload->workload.pattern == PATTERN_PINGPONG;
+	return workload_is_answered(claim->workload);
 }
 
 static int check_end(const struct claim *claim, struct error *err)
@@ -50,7 +51,7 @@ static bool is_posting(const struct claim *claim)
 /* Only who posts has classes: an end that answers counts what it receives. */
 static bool may_have_classes(const struct claim *claim)
 {
-	return is_posting(claim) || is_pingpong(claim);
+	return is_posting(claim) || is_answered(claim);
 }
 
 static bool is_open(const struct claim *claim)
@@ -120,8 +121,18 @@ static int check_class(const struct class_totals *class, const struct operation_
 
 static int check_latency(const struct claim *claim, struct error *err)
 {
+	int pattern = claim->workload->workload.pattern;
+
+	if (claim->totals->is_round_trip != (pattern == PATTERN_REQUEST_RESPONSE)) {
+		return error_set(
+			err, -EPROTO, ERROR_PEER,
+			"its latencies are %sof a request and its response, the assignment's pattern is %s",
+			claim->totals->is_round_trip ? "" : "not ",
+			workload_pattern_names[pattern]);
+	}
 	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
-		bool is_half = is_pingpong(claim) && !(operation_traits(kind) & OPERATION_FETCHES);
+		bool is_half = pattern == PATTERN_PINGPONG &&
+			       !(operation_traits(kind) & OPERATION_FETCHES);
 
 		if (claim->totals->is_half_round_trip[kind] != is_half) {
 			return error_set(err, -EPROTO, ERROR_PEER,
@@ -286,7 +297,7 @@ static int check_interval(const struct claim *claim, size_t index, struct error 
 static int check_traffic(const struct claim *claim, struct error *err)
 {
 	const struct totals *totals = claim->totals;
-	bool receives = !is_pingpong(claim) && !is_posting(claim);
+	bool receives = !is_answered(claim) && !is_posting(claim);
 
 	if (totals->traffic_operations < totals->operations ||
 	    totals->traffic_bytes < totals->bytes ||

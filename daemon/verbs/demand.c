@@ -16,7 +16,7 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 /* Whether that end posts operations of the kind. */
 static bool is_issued_by(const struct workload_settings *workload, int role, int kind)
 {
-	if (workload->pattern == PATTERN_PINGPONG) {
+	if (workload->pattern != PATTERN_STREAM) {
 		/* What fetches is its own answer. */
 		return role == ROLE_INITIATOR || !(operation_traits(kind) & OPERATION_FETCHES);
 	}
@@ -34,6 +34,10 @@ static unsigned traits_of(const struct assignment *assignment, int role)
 		if (is_issued_by(workload, role, workload->ops[i].kind)) {
 			traits |= operation_traits(workload->ops[i].kind);
 		}
+	}
+	/* Writes of several packets are answered with immediate data, both ways. */
+	if (workload_has_writes_with_immediate(&assignment->workload)) {
+		traits |= OPERATION_TAKES_RECEIVE;
 	}
 	return traits;
 }
@@ -173,7 +177,8 @@ static void compute_inline(const struct assignment *assignment, struct demand *r
 		for (size_t j = 0;
 		     op->inline_mode == INLINE_YES && j < op->size_count && j < LIMIT_SIZES; j++) {
 			ret->min_inline_bytes =
-				max_u64(ret->min_inline_bytes, op->sizes[j].size_bytes);
+				max_u64(ret->min_inline_bytes,
+					max_u64(op->sizes[j].size_bytes, op->response_bytes));
 		}
 	}
 	ret->is_inline_fixed = given_bytes != SCHEMA_AUTO;

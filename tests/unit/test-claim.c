@@ -368,6 +368,16 @@ static void latency_that_means_something_else_is_told(void **state)
 	fits(scene, ROLE_INITIATOR);
 	/* In a ping-pong both ends post. */
 	fits(scene, ROLE_RESPONDER);
+	scene->totals.is_round_trip = true;
+	differs(scene, ROLE_INITIATOR,
+		"of a request and its response, the assignment's pattern is pingpong");
+	scene->assignment->workload.workload.pattern = PATTERN_REQUEST_RESPONSE;
+	differs(scene, ROLE_INITIATOR, "latency of send is half a round trip");
+	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
+		scene->totals.is_half_round_trip[kind] = false;
+	}
+	fits(scene, ROLE_INITIATOR);
+	fits(scene, ROLE_RESPONDER);
 }
 
 /* With direction: both the totals of either end are those of one that posts. */

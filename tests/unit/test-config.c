@@ -411,22 +411,6 @@ static void a_scenario_that_is_there_twice_is_named_once_by_warnings(void **stat
 	assert_printed(fixture, "traffic_class: not set in \"a\": on RoCE");
 }
 
-static void a_pingpong_write_of_many_packets_is_warned_of(void **state)
-{
-	struct fixture *fixture = *state;
-
-	write_file(
-		fixture, "main.yaml",
-		"version: 1\n" KEY "scenarios:\n  - name: a\n    disruptive: true\n"
-		"    workload: { pattern: pingpong, ops: [{ op: write, size: 4KiB }, { op: write, size: 64KiB }, { op: send, size: 64KiB }] }\n");
-	assert_non_null(load(fixture));
-	assert_printed(fixture,
-		       "warning: scenarios[0].workload.ops[1].size: a write of 64KiB takes more "
-		       "than one packet (4KiB at most), and its arrival is seen by its last byte");
-	assert_null(strstr(fixture->printed.data, "ops[0]"));
-	assert_null(strstr(fixture->printed.data, "ops[2]"));
-}
-
 static void keys_that_need_a_restart_are_named(void **state)
 {
 	struct fixture *fixture = *state;
@@ -587,7 +571,6 @@ int main(void)
 		TEST(warnings_leave_the_configuration_usable),
 		TEST(an_unset_traffic_class_is_warned_of_once_for_all_scenarios),
 		TEST(a_scenario_that_is_there_twice_is_named_once_by_warnings),
-		TEST(a_pingpong_write_of_many_packets_is_warned_of),
 		TEST(keys_that_need_a_restart_are_named),
 		TEST(a_snapshot_lives_as_long_as_someone_holds_it),
 		TEST(combinations_are_judged_beside_errors_elsewhere_in_the_scenario),

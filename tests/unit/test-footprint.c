@@ -79,6 +79,25 @@ static void both_directions_count_twice(void **state)
 	assert_non_null(strstr(said, "from both ends, takes 6 %"));
 }
 
+static void a_response_counts_as_what_is_larger(void **state)
+{
+	static const uint64_t sizes[][2] = { { 64, 65536 }, { 65536, 64 } };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct workload *workload = workload_with(PATTERN_REQUEST_RESPONSE, 1);
+		struct operation *op = add(workload, OPERATION_SEND, 1);
+
+		add_size(op, sizes[i][0], 1);
+		op->response_bytes = sizes[i][1];
+		/* 5.2 us of 9.2. */
+		assert_true(is_disruptive(workload));
+		assert_in_range((uint64_t)footprint.percent, 56, 57);
+		assert_non_null(strstr(said, "one operation of 64KiB"));
+	}
+	assert_false(of_one(PATTERN_REQUEST_RESPONSE, 1, 2048));
+}
+
 static void several_operations_under_way_fill_any_port(void **state)
 {
 	assert_true(of_one(PATTERN_STREAM, 2, 1));
@@ -199,6 +218,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(several_operations_under_way_fill_any_port),
+		cmocka_unit_test(a_response_counts_as_what_is_larger),
 		cmocka_unit_test(both_directions_count_twice),
 		cmocka_unit_test(
 			a_stream_without_acknowledgements_fills_any_port_with_one_under_way),

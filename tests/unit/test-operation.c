@@ -59,6 +59,27 @@ static void inline_auto_takes_what_fits_and_is_no_read(void **state)
 	assert_true(classes[1].is_inline);
 }
 
+static void a_response_has_a_size_of_its_own(void **state)
+{
+	struct operation ops[2] = { entry(OPERATION_SEND, 1, 64), entry(OPERATION_WRITE, 3, 100) };
+	struct operation_class classes[LIMIT_CLASSES];
+	uint64_t total;
+
+	(void)state;
+	ops[1].response_bytes = 500;
+	assert_int_equal(operation_classes(ops, 2, 220, classes, &total), 2);
+	assert_int_equal(classes[0].response_bytes, 64);
+	assert_true(classes[0].is_response_inline);
+	assert_int_equal(classes[1].response_bytes, 500);
+	assert_true(classes[1].is_inline);
+	assert_false(classes[1].is_response_inline);
+	assert_int_equal(operation_largest_bytes(ops, 2), 500);
+	assert_int_equal(operation_response_bytes(ops, 2, OPERATION_WRITE, 100), 500);
+	assert_int_equal(operation_response_bytes(ops, 2, OPERATION_SEND, 64), 64);
+	assert_true(operation_mean_bytes(ops, 2) == 91);
+	assert_true(operation_mean_response_bytes(ops, 2) == 391);
+}
+
 static void too_many_classes_are_none(void **state)
 {
 	struct operation *ops = memory_new_array(LIMIT_OPS, sizeof(*ops));
@@ -339,6 +360,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(weights_of_sizes_and_entries_come_over_one_denominator),
 		cmocka_unit_test(inline_auto_takes_what_fits_and_is_no_read),
+		cmocka_unit_test(a_response_has_a_size_of_its_own),
 		cmocka_unit_test(too_many_classes_are_none),
 		cmocka_unit_test(weights_without_a_common_denominator_keep_their_proportions),
 		cmocka_unit_test(a_deck_holds_every_class_in_proportion_also_where_it_is_signalled),

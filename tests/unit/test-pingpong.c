@@ -17,7 +17,11 @@ static void run_one(int kind, uint64_t size_bytes, uint64_t least_ns, uint64_t m
 	const struct totals *totals = &rig.totals[0];
 	const struct histogram *latency;
 	struct fabric_counters counters;
+	bool takes_receive;
 
+	/* A write of several packets carries immediate data. */
+	takes_receive = (operation_traits(kind) & OPERATION_TAKES_RECEIVE) ||
+			(kind == OPERATION_WRITE && size_bytes > 1024);
 	pingpong_init(&rig, kind, size_bytes, 1000);
 	rig_open(&rig);
 	rig_run(&rig);
@@ -38,8 +42,7 @@ static void run_one(int kind, uint64_t size_bytes, uint64_t least_ns, uint64_t m
 		assert_true(totals->is_half_round_trip[kind]);
 		assert_false(traffic_is_passive(rig.traffic[1]));
 		assert_int_equal(rig.totals[1].operations, 1000);
-		assert_int_equal(rig.totals[1].receives,
-				 operation_traits(kind) & OPERATION_TAKES_RECEIVE ? 1000 : 0);
+		assert_int_equal(rig.totals[1].receives, takes_receive ? 1000 : 0);
 	}
 	fabric_counters(rig.fabric, "left", &counters);
 	/* a packet of request (small ones), and an answer's acknowledgement */
@@ -72,6 +75,89 @@ static void latency_is_what_the_fabric_takes(void **state)
 	run_one(OPERATION_SEND, 65536, 6500, 6900);
 	run_one(OPERATION_WRITE_WITH_IMM, 65536, 6500, 6900);
 	run_one(OPERATION_READ, 65536, 7500, 8000);
+}
+
+/* Sizes below, at and above the path MTU in one deck: seen in memory, and by a receive. */
+static void writes_of_several_packets_carry_immediate_data(void **state)
+{
+	for (int type = QP_TYPE_RC; type <= QP_TYPE_UC; type++) {
+		struct rig rig;
+
+		(void)state;
+		pingpong_init(&rig, OPERATION_WRITE, 8, 3000);
+		rig_set_op(&rig, 0, OPERATION_WRITE, 1, 8);
+		rig_set_op(&rig, 1, OPERATION_WRITE, 1, 1024);
+		rig_set_op(&rig, 2, OPERATION_WRITE, 1, 1025);
+		rig.assignment->workload.qp.qp_type = type;
+		rig_open(&rig);
+		rig_run(&rig);
+		for (int end = 0; end < 2; end++) {
+			const struct totals *totals = &rig.totals[end];
+
+			assert_int_equal(totals->operations, 3000);
+			assert_int_equal(totals->receives, totals->classes[2].completed);
+			assert_in_range(totals->receives, 990, 1010);
+			/* They are writes all the same. */
+			assert_int_equal(totals->classes[2].class.kind, OPERATION_WRITE);
+			assert_int_equal(totals->classes[2].bytes,
+					 totals->classes[2].completed * 1025);
+		}
+		rig_check_sums(&rig.totals[0]);
+		rig_done(&rig);
+	}
+}
+
+/* One way: 100 ns at the port, or as long as the bytes take, and 1 us. */
+static void requests_are_answered_with_as_much_as_they_ask_for(void **state)
+{
+	static const struct {
+		int kind;
+		int type;
+		uint64_t request_bytes, response_bytes, least_ns, most_ns;
+	} cases[] = {
+		{ OPERATION_SEND, QP_TYPE_RC, 64, 64, 2200, 2240 },
+		{ OPERATION_SEND, QP_TYPE_RC, 64, 0, 2200, 2240 }, /* as much as was asked with */
+		{ OPERATION_SEND, QP_TYPE_RC, 0, 64, 2200, 2240 },
+		{ OPERATION_SEND, QP_TYPE_RC, 64, 65536, 7500, 8100 },
+		{ OPERATION_SEND, QP_TYPE_RC, 65536, 64, 7500, 8100 },
+		{ OPERATION_SEND_WITH_IMM, QP_TYPE_UC, 64, 65536, 7500, 8100 },
+		{ OPERATION_SEND, QP_TYPE_UD, 64, 1024, 2200, 2400 },
+		{ OPERATION_WRITE, QP_TYPE_RC, 8, 1024, 2200, 2400 },
+		{ OPERATION_WRITE, QP_TYPE_RC, 8, 65536, 7500, 8100 },
+		{ OPERATION_WRITE_WITH_IMM, QP_TYPE_UC, 65536, 8, 7500, 8100 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rig rig;
+		const struct totals *totals = &rig.totals[0];
+		struct fabric_counters counters;
+		uint64_t back = cases[i].response_bytes ? cases[i].response_bytes
+							: cases[i].request_bytes;
+
+		pingpong_init(&rig, cases[i].kind, cases[i].request_bytes, 500);
+		rig.assignment->workload.workload.pattern = PATTERN_REQUEST_RESPONSE;
+		rig.assignment->workload.qp.qp_type = cases[i].type;
+		rig.assignment->workload.workload.ops[0].response_bytes = cases[i].response_bytes;
+		rig_open(&rig);
+		rig_run(&rig);
+		assert_int_equal(totals->end, END_ITERATIONS);
+		assert_int_equal(totals->operations, 500);
+		assert_int_equal(totals->bytes, 500 * cases[i].request_bytes);
+		assert_int_equal(rig.totals[1].operations, 500);
+		assert_true(totals->is_round_trip && rig.totals[1].is_round_trip);
+		for (int kind = 0; kind < OPERATION_KINDS; kind++) {
+			assert_false(totals->is_half_round_trip[kind]);
+		}
+		assert_in_range(totals->classes[0].latency.min_ns, cases[i].least_ns,
+				cases[i].most_ns);
+		assert_in_range(totals->window_ns, totals->classes[0].latency.sum_ns,
+				totals->classes[0].latency.sum_ns + 1000);
+		fabric_counters(rig.fabric, "right", &counters);
+		assert_true(counters.tx_packets >= 500 * (back > 1024 ? back / 1024 : 1));
+		rig_check_sums(totals);
+		rig_done(&rig);
+	}
 }
 
 static void a_mix_keeps_both_ends_together(void **state)
@@ -235,6 +321,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(latency_is_what_the_fabric_takes),
+		cmocka_unit_test(writes_of_several_packets_carry_immediate_data),
+		cmocka_unit_test(requests_are_answered_with_as_much_as_they_ask_for),
 		cmocka_unit_test(a_mix_keeps_both_ends_together),
 		cmocka_unit_test(markers_wrap_and_other_sizes_leave_theirs_behind),
 		cmocka_unit_test(a_timed_run_ends_between_two_iterations),

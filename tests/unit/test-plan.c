@@ -384,17 +384,6 @@ static void ports_are_paired_by_rail(void **state)
 	free(world);
 }
 
-static void a_ping_pong_write_above_the_path_mtu_is_refused(void **state)
-{
-	struct world *world = new_world(2);
-
-	world->scenario.workload.workload.pattern = PATTERN_PINGPONG;
-	world->scenario.workload.workload.ops[0].sizes[0].size_bytes = 8192;
-	refused(world, ERROR_INPUT, "limit",
-		"ping-pong write of 8192 bytes is above the path MTU 4096");
-	free(world);
-}
-
 static void ports_that_multiply_are_bounded_too(void **state)
 {
 	struct world *world = new_world(2);
@@ -553,7 +542,6 @@ int main(void)
 		cmocka_unit_test(a_port_that_is_down_is_a_device_failure),
 		cmocka_unit_test(a_device_that_one_end_lacks_is_named),
 		cmocka_unit_test(ports_are_paired_by_rail),
-		cmocka_unit_test(a_ping_pong_write_above_the_path_mtu_is_refused),
 		cmocka_unit_test(ports_that_multiply_are_bounded_too),
 		cmocka_unit_test(each_pair_of_ports_is_planned_as_often_as_it_is_repeated),
 		cmocka_unit_test(no_pair_and_too_many_pairs_are_refused_whole),

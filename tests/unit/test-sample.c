@@ -22,6 +22,7 @@ static void fill(struct totals *totals)
 	totals->late_operations = 5;
 	totals->dropped_operations = 6;
 	totals->is_half_round_trip[OPERATION_WRITE] = true;
+	totals->is_round_trip = true;
 	text_copy(totals->clock, sizeof(totals->clock), "virtual");
 	step_add(&totals->steps, "reg_mr", 5000, 4096);
 	totals->class_count = 2;
@@ -89,6 +90,7 @@ static void totals_come_back_from_json(void **state)
 	assert_int_equal(read.late_operations, 5);
 	assert_int_equal(read.dropped_operations, 6);
 	assert_true(read.is_half_round_trip[OPERATION_WRITE]);
+	assert_true(read.is_round_trip);
 	assert_false(read.is_half_round_trip[OPERATION_READ]);
 	assert_int_equal(read.intervals[2].latency_max_ns, 10);
 	assert_int_equal(read.port_report.event_count, 1);

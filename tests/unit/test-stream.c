@@ -539,9 +539,9 @@ static void huge_inline(struct rig *rig)
 	rig->assignment->workload.qp.max_inline_data = 32;
 }
 
-static void request_response(struct rig *rig)
+static void unknown_pattern(struct rig *rig)
 {
-	rig->assignment->workload.workload.pattern = PATTERN_REQUEST_RESPONSE;
+	rig->assignment->workload.workload.pattern = PATTERN_REQUEST_RESPONSE + 1;
 }
 
 static void what_cannot_run_is_refused_in_words(void **state)
@@ -553,7 +553,7 @@ static void what_cannot_run_is_refused_in_words(void **state)
 	refuses_with(-EPROTO, "\"right\" prepared 0 queue pairs for our 1", fewer_peers);
 	refuses_with(-EPROTO, "a buffer of 64 bytes", small_peer_buffer);
 	refuses_with(-EINVAL, "inline write of 64 bytes is above the 32 bytes", huge_inline);
-	refuses_with(-EOPNOTSUPP, "request_response is not measured", request_response);
+	refuses_with(-EOPNOTSUPP, "workload.pattern 3 is not known", unknown_pattern);
 }
 
 int main(void)

@@ -146,11 +146,29 @@ static void what_is_not_in_this_version_is_named_with_what_is(void **state)
 	expect_problem(
 		"cq: {mode: event}\nworkload: {pattern: pingpong, ops: [{op: send, size: 1B}, {op: write, size: 1B}]}\n",
 		"workload.ops[1].op", "use write_with_imm");
-	expect_problem("workload: {pattern: request_response, ops: [{op: send, size: 1B}]}\n",
-		       "workload.pattern", "pingpong and stream");
 	expect_problem(
-		"workload: {pattern: stream, direction: both, ops: [{op: send, size: 1B}]}\n",
-		"workload.direction", "forward and reverse are");
+		"workload: {pattern: request_response, ops: [{op: send, size: 1B}, {op: read, size: 1B}]}\n",
+		"workload.ops[1].op", "read is its own response; use pattern pingpong or stream");
+	expect_problem("workload: {pattern: pingpong, ops: [{op: send, size: 1B, response: 2B}]}\n",
+		       "workload.ops[0].response", "2B is for pattern request_response");
+	expect_problem(
+		"workload: {pattern: request_response, ops: [{op: write, size: 0B, response: 2B}]}\n",
+		"workload.ops[0].size", "cannot be seen by the other end of a request_response");
+	expect_problem(
+		"qp: {qp_type: UD, path_mtu: 1KiB}\nworkload: {pattern: request_response, ops: [{op: send, size: 1B, response: 2KiB}]}\n",
+		"workload.ops[0].response", "2KiB is above the path MTU 1KiB");
+	expect_problem(
+		"qp: {max_inline_data: 64B}\nworkload: {pattern: request_response, ops: [{op: send, size: 1B, response: 2KiB, inline: true}]}\n",
+		"workload.ops[0].inline", "response 2KiB is above qp.max_inline_data 64B");
+	expect_problem(
+		"qp: {num_qps: 2}\nworkload: {pattern: request_response, ops: [{op: send, size: 1B}]}\n",
+		"qp.num_qps",
+		"does not go with pattern request_response, which has one operation at a time");
+	expect_fine(
+		"workload: {pattern: request_response, ops: [{op: send, size: 64B, response: 64KiB}]}\n");
+	expect_problem(
+		"workload: {pattern: pingpong, direction: both, ops: [{op: send, size: 1B}]}\n",
+		"workload.direction", "both does not go with pattern pingpong");
 	expect_problem(
 		"workload: {pattern: stream, load: {model: open}, ops: [{op: send, size: 1B}]}\n",
 		"workload.load.model", "open needs a rate");
