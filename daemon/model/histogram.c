@@ -91,15 +91,20 @@ void histogram_move(struct histogram *into, struct histogram *from)
 
 uint64_t histogram_percentile_ns(const struct histogram *histogram, uint64_t ppm)
 {
-	uint64_t rank, seen = 0;
+	if (ppm >= PPM) {
+		return histogram->count > 0 ? histogram->max_ns : 0;
+	}
+	return histogram_rank_ns(
+		histogram, (uint64_t)(((unsigned __int128)histogram->count * ppm + PPM - 1) / PPM));
+}
+
+uint64_t histogram_rank_ns(const struct histogram *histogram, uint64_t rank)
+{
+	uint64_t seen = 0;
 
 	if (histogram->count == 0) {
 		return 0;
 	}
-	if (ppm >= PPM) {
-		return histogram->max_ns;
-	}
-	rank = (uint64_t)(((unsigned __int128)histogram->count * ppm + PPM - 1) / PPM);
 	if (rank <= 1) {
 		return histogram->min_ns;
 	}

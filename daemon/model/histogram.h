@@ -62,6 +62,8 @@ void histogram_move(struct histogram *into, struct histogram *from);
  * middle of its bucket, within [min, max]: at most 0.4 % from the exact one. 0 when empty.
  */
 uint64_t histogram_percentile_ns(const struct histogram *histogram, uint64_t ppm);
+/* The value of that rank, from 1 to count, likewise; beyond, the largest. 0 when empty. */
+uint64_t histogram_rank_ns(const struct histogram *histogram, uint64_t rank);
 /* False with fewer than 10 values on either side of the percentile: then it is not shown (p50 needs
  * 20, p99.9 needs 10,000). */
 bool histogram_has_percentile(const struct histogram *histogram, uint64_t ppm);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/compat.h"
 #include "model/delivery.h"
 #include "model/run_operations.h"
 #include "util/memory.h"
@@ -301,9 +302,9 @@ static const char *writes_seen_by(const struct measurement *measurement)
 		}
 	}
 	return has_immediate && has_memory ? "both"
-	       : has_immediate	       ? "immediate"
-	       : has_memory	       ? "memory"
-				       : NULL;
+	       : has_immediate		   ? "immediate"
+	       : has_memory		   ? "memory"
+					   : NULL;
 }
 
 static double per_second(const struct participant *end, uint64_t amount)
@@ -390,6 +391,7 @@ json_t *run_record_head(const struct measurement *measurement)
 	json_set_u64(object, "errors", totals->errors + measurement->responder.totals.errors);
 	json_set_take(object, "both", write_both(measurement));
 	json_set_string(object, "writes_seen_by", writes_seen_by(measurement));
+	json_set_take(object, "compat", compat_write(measurement));
 	json_set_take(object, "delivery", write_delivery(measurement));
 	json_set_take(object, "first_error", failure_write(&measurement->first_error));
 	json_set_take(object, "findings", finding_write(&measurement->findings));

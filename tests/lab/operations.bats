@@ -313,6 +313,45 @@ UNRELIABLE='
   [ "$status" -eq 0 ]
 }
 
+# What it measures is not compared closely: a machine that QEMU interprets pauses either program now and then.
+@test "compat.perftest stands beside the output of perftest, column by column" {
+  type -P ib_write_lat >/dev/null || skip "perftest is not installed"
+  run guest '
+    perftest() {  # program, size, iterations: ROW has the numbers
+      local server end=$((SECONDS + 30))
+      timeout 60 "$1" -d rxe1 -x 1 -p 19000 -F -u 21 -s "$2" -n "$3" >server.log 2>&1 & server=$!
+      until grep -qsE ":4A38 [0-9A-F:]+ 0A" /proc/net/tcp /proc/net/tcp6; do ((SECONDS < end)) || fail "$1 does not listen"; node_nap 0.1; done
+      timeout 60 "$1" -d rxe0 -x 1 -p 19000 -F -u 21 -s "$2" -n "$3" 10.99.0.2 >client.log 2>&1 || { cat client.log; fail "$1 failed"; }
+      wait "$server" || :
+      read -r -a ROW < <(grep -E "^ *$2 " client.log)
+      [[ ${#ROW[@]} -ge 5 ]] || { cat client.log; fail "$1 printed no row"; }
+    }
+    for op in write send read; do
+      scenario $op-lat "{ pattern: pingpong, ops: [{ op: $op, size: 2B }] }" "{ warmup: 0, iterations: 1000 }"
+      scenario $op-bw "{ pattern: stream, ops: [{ op: $op, size: 64KiB }], load: { outstanding: 128 } }" "{ warmup: 0, iterations: 300 }"
+    done
+    nodes_up ./*.yaml
+    for op in write send read; do
+      run_scenario 1 $op-lat r.json
+      verdict r.json pass
+      perftest ib_${op}_lat 2 1000
+      grep -E "^ *(#bytes|2 )" client.log; jq -c ".measurements[0].compat.perftest" r.json
+      holds r.json ".measurements[0].compat.perftest | .program == \"ib_${op}_lat\" and .size_bytes == ${ROW[0]} and .iterations == ${ROW[1]}"
+      holds r.json ".measurements[0].compat.perftest | .t_min_us <= .t_typical_us and .t_typical_us <= .p99_us and .p99_us <= .p99_9_us and .p99_9_us <= 1.005 * .t_max_us"
+      holds r.json ".measurements[0].compat.perftest | .t_typical_us / ${ROW[4]} | . > 0.1 and . < 10"
+      run_scenario 1 $op-bw r.json
+      verdict r.json pass
+      perftest ib_${op}_bw 65536 300
+      grep -E "^ *(#bytes|65536 )" client.log; jq -c ".measurements[0].compat.perftest" r.json
+      holds r.json ".measurements[0].compat.perftest | .program == \"ib_${op}_bw\" and .size_bytes == ${ROW[0]} and .iterations == ${ROW[1]} and .bw_peak_mib_s == 0"
+      holds r.json ".measurements[0].compat.perftest | .bw_average_mib_s / ${ROW[3]} | . > 0.1 and . < 10"
+      holds r.json ".measurements[0].compat.perftest | (.msg_rate_mpps * 1e6 * .size_bytes / 1048576 / .bw_average_mib_s - 1 | fabs) < 0.001"
+    done
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
 @test "all operations in one mix, on four queue pairs and in a ping-pong: each has its share and its samples" {
   run guest "$OPERATIONS"'
     list=
