@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The lines of a test run in the machine: nothing expands here.
+# shellcheck disable=SC2016
+#
+# Every transport with every operation, with and without completion events, on one and on four queue pairs, closed and open: a
+# scenario for each cell of that table. What a transport has not is refused before anything runs; all else passes on real verbs.
+
+load lab
+# How long it may take where much else goes on; by itself it is below three minutes.
+export BATS_TEST_TIMEOUT=420
+
+OPERATIONS="send send_with_imm write write_with_imm read atomic_cmp_and_swp atomic_fetch_and_add"
+
+# One cell a line: transport, operation, cq.mode, connection, queue pairs, load.
+cells() {
+  local type op mode qps model
+  for type in RC UC UD; do for op in $OPERATIONS; do for mode in poll event; do for qps in 1 4; do for model in closed open; do
+    echo "$type $op $mode exchange $qps $model"
+  done; done; done; done; done
+}
+
+# What a stream may have on a transport: UC has no answers, and of a plain write nobody could tell what was lost; UD has sends alone.
+is_legal() {  # transport, operation
+  case $1 in
+    RC) true ;;
+    UC) [[ $2 == send || $2 == *_with_imm ]] ;;
+    UD) [[ $2 == send || $2 == send_with_imm ]] ;;
+  esac
+}
+
+cell_name() { local name="${1,,}-$2-$3-$4-$5-$6"; echo "${name//_/-}"; }  # cell..
+
+cell() {  # cell..
+  local size=1KiB load='{ model: open, ops_rate: 2k/s, max_outstanding: 64 }'
+  [[ $2 != atomic_* ]] || size=8B
+  printf '  - name: %s\n' "$(cell_name "$@")"
+  if [[ $6 == closed ]]; then
+    printf '    disruptive: true\n'
+    load='{ model: closed, outstanding: 16 }'
+  fi
+  printf '    qp: { qp_type: %s, cm: %s, num_qps: %s, traffic_class: 0 }\n' "$1" "$4" "$5"
+  printf '    cq: { mode: %s }\n' "$3"
+  printf '    workload: { pattern: stream, ops: [{ op: %s, size: %s }], load: %s }\n' "$2" "$size" "$load"
+  printf '    run: { warmup: 0, iterations: 120 }\n    expect: [errors == 0]\n'
+}
+
+table() {  # legal | illegal [, transport]
+  local cell of
+  printf 'version: 1\nscenarios:\n'
+  while read -r -a cell; do
+    of=illegal
+    ! is_legal "${cell[0]}" "${cell[1]}" || of=legal
+    if [[ $of == "$1" && ${cell[0]} == "${2:-${cell[0]}}" ]]; then
+      cell "${cell[@]}"
+    fi
+  done <<<"$(cells)"
+}
+
+@test "what a transport has not is refused at check, with the reason and both places" {
+  local file=$BATS_TEST_TMPDIR/illegal.yaml type count all=0 i
+  # 50 errors are printed at most.
+  for type in UC UD; do
+    table illegal $type >"$file"
+    count=$(grep -c '^  - name:' "$file")
+    all=$((all + count))
+    run "$LAB_BUILD/rdmatestd" --check --config="$file"
+    [ "$status" -ne 0 ]
+    for ((i = 0; i < count; i++)); do
+      grep -qE "^$file:[0-9]+:[0-9]+: error: scenarios\[$i\]\.workload\.ops\[0\]\.op: .+ \(qp\.qp_type: [0-9]+:[0-9]+\)$" <<<"$output" ||
+        { echo "cell $i of $type"; echo "$output" | head -n 60; false; }
+    done
+  done
+  [ "$all" -eq 72 ]
+}
+
+@test "every other cell of the table passes" {
+  lab_up
+  GUEST_TIMEOUT=340 run guest "OPERATIONS=\"$OPERATIONS\"
+$(declare -f cells is_legal cell_name cell table)"'
+    table legal >table.yaml
+    count=$(grep -c "^  - name:" table.yaml)
+    [[ $count == 96 ]] || fail "the table has $count legal cells, and not 96"
+    nodes_up table.yaml
+    # A queue of runs holds 64: who is refused asks again.
+    end=$((SECONDS + 300)) passed=0
+    for name in $(sed -n "s/^  - name: //p" table.yaml); do
+      until ctl 1 run "$name" --no-wait >asked 2>&1; do
+        ((SECONDS < end)) || { cat asked; fail "$name is not taken"; }
+        node_nap 1
+      done
+    done
+    until ((passed == count)); do
+      node_nap 1
+      node_get 1 "/v1/runs?limit=500" || :
+      rest=${NODE_BODY//\"state\":\"done\"/}
+      passed=$(((${#NODE_BODY} - ${#rest}) / 14))
+      ((SECONDS < end)) || break
+    done
+    printf "%s\n" "$NODE_BODY" >runs.json
+    jq -r ".runs[] | select(.verdict != \"pass\") | \"\(.scenario): \(.state) \(.verdict) \(.first_finding.text // \"\")\"" runs.json
+    holds runs.json "[.runs[] | select(.state == \"done\" and .verdict == \"pass\") | .scenario] | unique | length == $count"
+    holds runs.json "all(.runs[]; .verdict == \"pass\")"
+    # The last one of each transport, whole.
+    for name in rc-atomic-fetch-and-add-event-exchange-4-open uc-write-with-imm-event-exchange-4-open ud-send-with-imm-event-exchange-4-open; do
+      id=$(jq -r ".runs[] | select(.scenario == \"$name\") | .id" runs.json)
+      http 1 "/v1/runs/$id" >r.json
+      holds r.json ".measurements[0] | .completed == 120 and .workload.cq.mode == \"event\" and .workload.qp.num_qps == 4 and .workload.workload.load.model == \"open\""
+    done
+  '
+  echo "$output"
+  lab_down
+  [ "$status" -eq 0 ]
+}
