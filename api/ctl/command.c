@@ -21,9 +21,19 @@
 #define MIN_COLUMNS 40
 
 const struct command *const command_table[] = {
-	&command_run,	  &command_results,   &command_status, &command_peers,
-	&command_devices, &command_scenarios, &command_cancel, &command_reload,
-	&command_check,	  &command_explain,   &command_help,   NULL,
+	&command_run,
+	&command_results,
+	&command_status,
+	&command_peers,
+	&command_devices,
+	&command_scenarios,
+	&command_cancel,
+	&command_reload,
+	&command_check,
+	&command_compare,
+	&command_explain,
+	&command_help,
+	NULL,
 };
 
 const struct option_row command_general_options[] = {

@@ -54,6 +54,7 @@ struct command {
 
 extern const struct command command_cancel;
 extern const struct command command_check;
+extern const struct command command_compare;
 extern const struct command command_devices;
 extern const struct command command_explain;
 extern const struct command command_help;

@@ -252,14 +252,14 @@ UNRELIABLE='
   run guest '
     for type in RC UC UD; do
       size=16KiB; [ $type != UD ] || size=1KiB
-      scenario ask-$type "{ pattern: request_response, ops: [{ op: send, size: 64B, response: $size }] }" "{ warmup: 0, iterations: 300 }" "qp: { qp_type: $type }" "disruptive: true"
-      [ $type = UD ] || scenario place-$type "{ pattern: request_response, ops: [{ op: write, size: 8B, response: 16KiB }, { op: write, size: 16B }] }" \
+      scenario ask-${type,,} "{ pattern: request_response, ops: [{ op: send, size: 64B, response: $size }] }" "{ warmup: 0, iterations: 300 }" "qp: { qp_type: $type }" "disruptive: true"
+      [ $type = UD ] || scenario place-${type,,} "{ pattern: request_response, ops: [{ op: write, size: 8B, response: 16KiB }, { op: write, size: 16B }] }" \
         "{ warmup: 0, iterations: 300 }" "qp: { qp_type: $type, path_mtu: 1KiB }" "disruptive: true"
     done
     scenario small "{ pattern: request_response, ops: [{ op: write, size: 8B, response: 1KiB }] }" "{ warmup: 0, iterations: 300 }"
     scenario large "{ pattern: pingpong, ops: [{ op: write, size: 64KiB }] }" "{ warmup: 0, iterations: 100 }" "disruptive: true"
     nodes_up ./*.yaml
-    for name in ask-RC ask-UC ask-UD place-RC place-UC small large; do
+    for name in ask-rc ask-uc ask-ud place-rc place-uc small large; do
       run_scenario 1 $name r.json
       verdict r.json pass
       seen=null; definition=round_trip; receives="== 0"
@@ -283,11 +283,11 @@ UNRELIABLE='
     for type in RC UC UD; do
       op=write_with_imm; [ $type != UD ] || op=send_with_imm
       ops="{ op: send, size: 1KiB }, { op: $op, size: 1KiB }"; [ $type != RC ] || ops+=", { op: read, size: 4KiB }, { op: write, size: 16KiB }"
-      scenario both-$type "{ pattern: stream, direction: both, ops: [$ops], load: { model: closed, outstanding: 16 } }" "{ warmup: 0, iterations: 600 }" \
+      scenario both-${type,,} "{ pattern: stream, direction: both, ops: [$ops], load: { model: closed, outstanding: 16 } }" "{ warmup: 0, iterations: 600 }" \
         "qp: { qp_type: $type, num_qps: 2, max_recv_wr: 1024 }"
     done
-    nodes_up both-RC.yaml both-UC.yaml both-UD.yaml
-    for type in RC UC UD; do
+    nodes_up ./*.yaml
+    for type in rc uc ud; do
       run_scenario 1 both-$type r.json
       verdict r.json pass
       holds r.json ".measurements[0] | .completed == 600 and .reverse.completed == 600 and .both.completed == 1200 and .end == \"iterations\" and .reverse.end == \"iterations\""
@@ -313,7 +313,24 @@ UNRELIABLE='
   [ "$status" -eq 0 ]
 }
 
-# What it measures is not compared closely: a machine that QEMU interprets pauses either program now and then.
+@test "the steps of the tuning ladder pass, and what each gains is told" {
+  run guest '
+    sed "s/duration: 5s/duration: 1s/; s/warmup: 500ms/warmup: 100ms/" "$TOP/scenarios/tuning-ladder.yaml" >ladder.yaml
+    nodes_up ladder.yaml
+    steps=$(sed -n "s/^  - name: //p" ladder.yaml)
+    for step in $steps; do
+      run_scenario 1 $step r.json
+      verdict r.json pass
+    done
+    ctl 1 compare $steps | tee compared
+    [[ $(grep -c "^ladder-" compared) == 5 ]]
+    [[ $(grep -cE "^ladder-[2-5].* [+-][0-9.]+ % .* [+-][0-9.]+ %$" compared) == 4 ]]
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+# What either measures is not compared: a machine that QEMU interprets pauses one of the programs now and then.
 @test "compat.perftest stands beside the output of perftest, column by column" {
   type -P ib_write_lat >/dev/null || skip "perftest is not installed"
   run guest '
@@ -323,7 +340,7 @@ UNRELIABLE='
       until grep -qsE ":4A38 [0-9A-F:]+ 0A" /proc/net/tcp /proc/net/tcp6; do ((SECONDS < end)) || fail "$1 does not listen"; node_nap 0.1; done
       timeout 60 "$1" -d rxe0 -x 1 -p 19000 -F -u 21 -s "$2" -n "$3" 10.99.0.2 >client.log 2>&1 || { cat client.log; fail "$1 failed"; }
       wait "$server" || :
-      read -r -a ROW < <(grep -E "^ *$2 " client.log)
+      read -r -a ROW <<<"$(grep -E "^ *$2 " client.log || :)"
       [[ ${#ROW[@]} -ge 5 ]] || { cat client.log; fail "$1 printed no row"; }
     }
     for op in write send read; do
@@ -338,13 +355,11 @@ UNRELIABLE='
       grep -E "^ *(#bytes|2 )" client.log; jq -c ".measurements[0].compat.perftest" r.json
       holds r.json ".measurements[0].compat.perftest | .program == \"ib_${op}_lat\" and .size_bytes == ${ROW[0]} and .iterations == ${ROW[1]}"
       holds r.json ".measurements[0].compat.perftest | .t_min_us <= .t_typical_us and .t_typical_us <= .p99_us and .p99_us <= .p99_9_us and .p99_9_us <= 1.005 * .t_max_us"
-      holds r.json ".measurements[0].compat.perftest | .t_typical_us / ${ROW[4]} | . > 0.1 and . < 10"
       run_scenario 1 $op-bw r.json
       verdict r.json pass
       perftest ib_${op}_bw 65536 300
       grep -E "^ *(#bytes|65536 )" client.log; jq -c ".measurements[0].compat.perftest" r.json
       holds r.json ".measurements[0].compat.perftest | .program == \"ib_${op}_bw\" and .size_bytes == ${ROW[0]} and .iterations == ${ROW[1]} and .bw_peak_mib_s == 0"
-      holds r.json ".measurements[0].compat.perftest | .bw_average_mib_s / ${ROW[3]} | . > 0.1 and . < 10"
       holds r.json ".measurements[0].compat.perftest | (.msg_rate_mpps * 1e6 * .size_bytes / 1048576 / .bw_average_mib_s - 1 | fabs) < 0.001"
     done
   '
