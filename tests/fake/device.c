@@ -116,6 +116,7 @@ void fabric_add_device(struct fabric *fabric, const struct fabric_device_config 
 	name_device(device);
 	list_init(&device->contexts);
 	list_init(&device->ready);
+	device->manager_context.device = &device->ib;
 	device->next_qpn = 0x11;
 	device->next_key = 0x1001;
 	device->is_up = true;

@@ -68,7 +68,6 @@ struct manager_id *manager_new_id(struct fabric *fabric, struct manager_channel 
 void manager_bind(struct manager_id *id, struct fabric_device *device)
 {
 	id->device = device;
-	device->manager_context.device = &device->ib;
 	device->has_manager_context = true;
 	id->ib.verbs = &device->manager_context;
 	id->ib.port_num = NIC_PORT;
@@ -421,7 +420,6 @@ struct ibv_context **rdma_get_devices(int *ret_count)
 
 		if (is_of_host(device) && !device->is_removed) {
 			device->has_manager_context = true;
-			device->manager_context.device = &device->ib;
 			ret[count++] = &device->manager_context;
 		}
 	}
