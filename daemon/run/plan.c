@@ -189,17 +189,20 @@ static bool has_problem(const struct plan_node *node)
 	return node->problem != NULL && node->problem[0] != '\0';
 }
 
-/* It has devices, and cannot use them: for want of a permission, or for another reason that it
- * tells. */
+/* It has devices, and cannot use them: for want of a permission or of a resource, or for another
+ * reason that it tells. */
 static void refuse_unusable(struct plan_pair *pair, const struct plan_node *node,
 			    const char *device)
 {
 	bool is_refused = node->problem_errno == EACCES || node->problem_errno == EPERM;
+	bool is_short = node->problem_errno == EMFILE || node->problem_errno == ENFILE ||
+			node->problem_errno == ENOMEM;
 
-	plan_pair_refuse(pair, is_refused ? ERROR_RESOURCE : ERROR_DEVICE, STAGE_DISCOVER,
-			 is_refused ? "ibv_open_device" : "device", node->name, device,
-			 "node \"%s\" has no RDMA port to use: %s", node->name, node->problem);
-	if (is_refused) {
+	plan_pair_refuse(pair, is_refused || is_short ? ERROR_RESOURCE : ERROR_DEVICE,
+			 STAGE_DISCOVER, is_refused || is_short ? "ibv_open_device" : "device",
+			 node->name, device, "node \"%s\" has no RDMA port to use: %s", node->name,
+			 node->problem);
+	if (is_refused || is_short) {
 		error_number(&pair->failure.error, (int)node->problem_errno);
 	}
 }

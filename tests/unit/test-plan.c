@@ -283,6 +283,8 @@ static void a_node_without_a_port_says_why_as_far_as_it_is_known(void **state)
 	world->nodes[1].problem = "daemon.devices names \"mlx5_0\", which is not there";
 	refused(world, ERROR_DEVICE, "device", "to use: daemon.devices names \"mlx5_0\"");
 	world->nodes[1].problem = "its node is refused";
+	world->nodes[1].problem_errno = EMFILE;
+	refused(world, ERROR_RESOURCE, "ibv_open_device", "to use: its node is refused");
 	world->nodes[1].problem_errno = EACCES;
 	refused(world, ERROR_RESOURCE, "ibv_open_device", "to use: its node is refused");
 	/* One of another device does not stand for this one. */
