@@ -116,7 +116,7 @@ $(declare -f cells is_legal cell_name cell is_chosen table)"'
       name=$(sed -n "s/^  - name: \($type-.*\)/\1/p" table.yaml | tail -n 1)
       id=$(jq -r ".runs[] | select(.scenario == \"$name\") | .id" runs.json)
       http 1 "/v1/runs/$id" >r.json
-      holds r.json ".measurements[0] | .completed == 120 and (\"$name\" | endswith(\"-\(.workload.cq.mode)-exchange-\(.workload.qp.num_qps)-\(.workload.workload.load.model)\"))"
+      holds r.json ".measurements[0] | .completed == 120 and (\"-\(.workload.cq.mode)-exchange-\(.workload.qp.num_qps)-\(.workload.workload.load.model)\" as \$end | \"$name\" | endswith(\$end))"
     done
   '
   echo "$output"
