@@ -158,3 +158,5 @@ void session_listener_closed(struct session *session);
 void session_listener_forget(struct session *session);
 /* What all that it accepted may cost together. */
 struct bucket *session_listener_budget(struct session_listener *listener);
+/* How many sessions it accepted are open. */
+unsigned session_listener_open(const struct session_listener *listener);

@@ -357,6 +357,11 @@ void session_listener_forget(struct session *session)
 	}
 }
 
+unsigned session_listener_open(const struct session_listener *listener)
+{
+	return listener->status.open;
+}
+
 struct bucket *session_listener_budget(struct session_listener *listener)
 {
 	return &listener->budget;

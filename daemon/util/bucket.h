@@ -37,6 +37,14 @@ static inline void bucket_charge(struct bucket *bucket, uint64_t cost_ns, uint64
 	bucket->full_mono_ns += cost_ns;
 }
 
+/* Forgives what is owed beyond most_ns. */
+static inline void bucket_forgive(struct bucket *bucket, uint64_t most_ns, uint64_t now_mono_ns)
+{
+	if (bucket->full_mono_ns > now_mono_ns + most_ns) {
+		bucket->full_mono_ns = now_mono_ns + most_ns;
+	}
+}
+
 /* When no more than burst_ns will be owed; in the past when that is so now. */
 static inline uint64_t bucket_ready_mono_ns(const struct bucket *bucket, uint64_t burst_ns)
 {
