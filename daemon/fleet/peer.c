@@ -29,6 +29,7 @@ struct peer {
 	struct session *session; /* NULL while down */
 	sd_event_source *timer; /* the next attempt */
 	unsigned attempt; /* since it was steady */
+	bool is_met; /* an attempt has ended, well or not */
 	uint64_t tried_mono_ns; /* the last attempt began; 0: none did */
 	char host[NET_NUMERIC_SIZE]; /* as peer_status.host */
 	struct error last_error;
@@ -88,6 +89,7 @@ static void on_opened(void *arg, struct session *session)
 		return;
 	}
 	free(take(peer->inventory));
+	peer->is_met = true;
 	peer->up_mono_ns = clock_mono_ns();
 	text_copy(peer->host, sizeof(peer->host), session_peer_host(session));
 	peer->last_error = ERROR_INIT;
@@ -162,6 +164,7 @@ static void on_closed(void *arg, struct session *session, const struct error *wh
 		}
 	}
 	peer->session = NULL;
+	peer->is_met = true;
 	json_object_clear(peer->started);
 	set_state(peer, PEER_DOWN);
 	try_after(peer, backoff_ns(peer));
@@ -190,6 +193,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 	if (net_split(peer->settings.address, SESSION_PORT, host, &port, &err) < 0) {
 		error_prefix(&err, "peers: \"%s\"", peer->settings.name);
 		peer->last_error = err; /* only another configuration helps */
+		peer->is_met = true;
 		tell_changed(peer);
 		return 0;
 	}
@@ -266,6 +270,7 @@ void peer_status(const struct peer *peer, struct peer_status *ret)
 		.settings = &peer->settings,
 		.host = peer->host,
 		.state = peer->state,
+		.is_met = peer->is_met,
 		.inventory = session ? session_peer_inventory(session) : peer->inventory,
 		.last_error = peer->last_error,
 		.since_real_ns = peer->since_real_ns,

@@ -21,6 +21,7 @@ struct peer_status {
 			     last up;
 			     "" when not known */
 	enum peer_state state;
+	bool is_met; /* an attempt to reach it has ended, well or not */
 	const struct inventory *inventory; /* last known, NULL if never; valid until the loop's next
 					      turn */
 	struct error last_error; /* why down */

@@ -17,7 +17,16 @@
 #include "util/memory.h"
 #include "util/text.h"
 
-enum execution_phase { PHASE_GATHERING, PHASE_PLANNING, PHASE_PAIRS, PHASE_ENDING, PHASE_OVER };
+#define MEET_LOOK_NS 20000000ull
+
+enum execution_phase {
+	PHASE_MEETING,
+	PHASE_GATHERING,
+	PHASE_PLANNING,
+	PHASE_PAIRS,
+	PHASE_ENDING,
+	PHASE_OVER
+};
 
 struct slot {
 	struct measure *measure; /* NULL: free */
@@ -41,11 +50,45 @@ struct execution {
 	uint64_t in_use_deadline_mono_ns;
 	struct slot slots[EXECUTION_PARALLEL_PAIRS];
 	sd_event_source *turn; /* deferred: the next piece */
+	sd_event_source *look; /* timer, while peers are met */
+	uint64_t meet_deadline_mono_ns;
 };
 
 static void come_again(struct execution *execution)
 {
 	sd_event_source_set_enabled(execution->turn, SD_EVENT_ONESHOT);
+}
+
+/* --- meeting --- */
+
+static int on_look(sd_event_source *source, uint64_t usec, void *arg)
+{
+	come_again(arg);
+	return 0;
+}
+
+static bool awaits_peers(struct execution *execution)
+{
+	uint64_t now_mono_ns = clock_mono_ns();
+
+	if (now_mono_ns >= execution->meet_deadline_mono_ns ||
+	    !roster_awaits_peers(execution->options.peers, &execution->run->scenario->peers)) {
+		return false;
+	}
+	sd_event_source_set_time(execution->look, (now_mono_ns + MEET_LOOK_NS) / 1000);
+	sd_event_source_set_enabled(execution->look, SD_EVENT_ONESHOT);
+	return true;
+}
+
+/* Who is a peer, and what is known of each, from now on. */
+static void begin_gathering(struct execution *execution)
+{
+	const struct execution_options *options = &execution->options;
+
+	execution->look = sd_event_source_disable_unref(execution->look);
+	execution->roster = roster_new(options->node_name, options->labels,
+				       engine_inventory(options->engine), options->peers);
+	execution->phase = PHASE_GATHERING;
 }
 
 /* --- judging --- */
@@ -336,6 +379,12 @@ static int on_turn(sd_event_source *source, void *arg)
 	struct execution *execution = arg;
 
 	switch (execution->phase) {
+	case PHASE_MEETING:
+		if (!awaits_peers(execution)) {
+			begin_gathering(execution);
+			come_again(execution);
+		}
+		break;
 	case PHASE_GATHERING:
 		if (!roster_gather(execution->roster)) {
 			begin_planning(execution);
@@ -475,11 +524,13 @@ struct execution *execution_new(const struct execution_options *options, struct 
 	run->started_real_ns = clock_real_ns();
 	run->started_mono_ns = clock_mono_ns();
 	execution->in_use_deadline_mono_ns = clock_mono_ns() + in_use_limit_ns(run);
-	execution->roster = roster_new(options->node_name, options->labels,
-				       engine_inventory(options->engine), options->peers);
-	if (sd_event_add_defer(options->event, &execution->turn, on_turn, execution) < 0) {
+	execution->meet_deadline_mono_ns = clock_mono_ns() + EXECUTION_MEET_NS;
+	if (sd_event_add_defer(options->event, &execution->turn, on_turn, execution) < 0 ||
+	    sd_event_add_time(options->event, &execution->look, CLOCK_MONOTONIC, 0, 1000, on_look,
+			      execution) < 0) {
 		abort(); /* out of memory only */
 	}
+	sd_event_source_set_enabled(execution->look, SD_EVENT_OFF);
 	come_again(execution);
 	return execution;
 }
@@ -493,6 +544,7 @@ void execution_free(struct execution *execution)
 		measure_free(execution->slots[i].measure);
 	}
 	sd_event_source_disable_unref(execution->turn);
+	sd_event_source_disable_unref(execution->look);
 	roster_free(execution->roster);
 	plan_free(execution->plan);
 	free(execution->is_begun);

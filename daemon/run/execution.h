@@ -18,6 +18,9 @@
 #define EXECUTION_PARALLEL_PAIRS 4
 /* Pairs that one turn begins, or records as refused or stopped, at most. */
 #define EXECUTION_PIECE 8
+/* How long a run waits until each peer was tried once: a daemon that has just started, or learnt of
+ * them, does not know yet who is there. As long as a connection may take. */
+#define EXECUTION_MEET_NS (5ull * 1000000000)
 /* How long a run waits for ports that others use, all its pairs together. */
 #define EXECUTION_IN_USE_NS (600ull * 1000000000)
 

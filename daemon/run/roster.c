@@ -26,6 +26,23 @@ struct roster {
 	struct plan_node *nodes;
 };
 
+bool roster_awaits_peers(const struct peers *peers, const struct scenario_peers *selected)
+{
+	for (size_t i = 0; i < peers_count(peers); i++) {
+		struct peer_status status;
+		const struct peer_settings *peer;
+
+		peers_status(peers, i, &status);
+		peer = status.settings;
+		if (!status.is_met &&
+		    (labels_selector_matches(&selected->from, peer->name, &peer->labels) ||
+		     labels_selector_matches(&selected->to, peer->name, &peer->labels))) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void copy_ports(struct entry *entry, struct plan_node *node,
 		       const struct inventory *inventory)
 {

@@ -8,12 +8,17 @@
 
 #include "fleet/peers.h"
 #include "model/inventory.h"
+#include "model/scenario.h"
 #include "run/plan.h"
 
 struct roster;
 
 /* What one call of roster_gather does at most: nodes looked for, and ports copied. */
 #define ROSTER_PIECE 32
+
+/* Whether the first attempt to reach one of the peers that the scenario may select has not ended:
+ * what could be said of it is not known to be true. */
+bool roster_awaits_peers(const struct peers *peers, const struct scenario_peers *selected);
 
 /* This node, first in the list, and the names of those that are peers now. node_name: borrowed. */
 struct roster *roster_new(const char *node_name, const struct labels *labels,

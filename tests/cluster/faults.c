@@ -141,6 +141,31 @@ static void a_peer_that_is_not_there_is_said_and_the_run_passes_once_it_is(void 
 	cluster_free(cluster);
 }
 
+/* The daemon that runs it has just started: it does not know yet who is there. */
+static void a_run_at_the_start_waits_until_each_peer_was_tried(void **state)
+{
+	struct cluster *cluster = new_pair();
+
+	cluster_start(cluster, 1);
+	world_run(cluster_world(cluster), SECOND_NS);
+	cluster_start(cluster, 0);
+	cluster_expect_pass(cluster, 0, "short");
+	cluster_free(cluster);
+}
+
+static void a_run_at_the_start_says_of_a_peer_what_the_first_attempt_showed(void **state)
+{
+	struct cluster *cluster = new_pair();
+	const struct run *run;
+
+	cluster_start(cluster, 0);
+	run = cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "short"));
+	cluster_expect(run, VERDICT_INCONCLUSIVE, ERROR_PEER, STAGE_DISCOVER, "connect",
+		       "RDT-0102");
+	assert_null(strstr(run->measurements[0]->first_error.error.text, "not tried yet"));
+	cluster_free(cluster);
+}
+
 static void a_second_run_waits_for_the_first(void **state)
 {
 	struct cluster *cluster = new_pair();
@@ -370,6 +395,8 @@ int main(void)
 		cmocka_unit_test(kill_of_the_coordinator_frees_the_responder_within_ten_seconds),
 		cmocka_unit_test(a_silent_management_network_ends_the_run_on_both_sides),
 		cmocka_unit_test(a_peer_that_is_not_there_is_said_and_the_run_passes_once_it_is),
+		cmocka_unit_test(a_run_at_the_start_waits_until_each_peer_was_tried),
+		cmocka_unit_test(a_run_at_the_start_says_of_a_peer_what_the_first_attempt_showed),
 		cmocka_unit_test(a_second_run_waits_for_the_first),
 		cmocka_unit_test(a_run_that_need_not_wait_counts_from_its_acceptance),
 		cmocka_unit_test(a_run_of_the_other_node_waits_for_a_busy_end),

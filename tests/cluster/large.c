@@ -131,6 +131,13 @@ static void a_mesh_above_max_pairs_is_refused_whole(void **state)
 }
 
 /* Stopped in the middle: every pair has its record, and none is made in one go. */
+static bool has_begun(void *arg)
+{
+	const struct run *run = arg;
+
+	return run->measurement_count > 0;
+}
+
 static void a_large_run_that_is_stopped_has_a_record_for_every_pair(void **state)
 {
 	struct cluster *cluster = new_star();
@@ -140,6 +147,9 @@ static void a_large_run_that_is_stopped_has_a_record_for_every_pair(void **state
 	struct node *before;
 
 	watch(cluster, cluster_run(cluster, 0, "star"), &bystander);
+	/* The ghosts are awaited first. */
+	assert_true(world_run_until(cluster_world(cluster), has_begun, (void *)bystander.run,
+				    EXECUTION_MEET_NS + SECOND_NS));
 	while (bystander.run->measurement_count < 100) {
 		before = world_enter(cluster_node(cluster, 0));
 		sd_event_run(world_event(cluster_node(cluster, 0)), 0);

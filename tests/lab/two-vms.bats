@@ -16,6 +16,7 @@ COMMON='
       nodes_key fleet.key; lab-put key "$(<fleet.key)"
       node_write 1 "$TOP/scenarios/smoke.yaml"; node_start 1; node_ready 1
       lab-barrier ready 60
+      node_meets 1 devices
       run_scenario 1 smoke r.json
       verdict r.json pass
       lab-barrier done 60' \
@@ -23,7 +24,7 @@ COMMON='
       lab-get key 60 >fleet.key; chmod 600 fleet.key
       node_write 2 "$TOP/scenarios/smoke.yaml"; node_start 2; node_ready 2
       lab-barrier ready 60
-      lab-barrier done 150'
+      lab-barrier done 100'
   echo "$output"
   [ "$status" -eq 0 ]
 }
