@@ -19,6 +19,7 @@ void footprint_of(const struct workload *workload, struct footprint *ret)
 	double bytes = operation_mean_bytes(settings->ops, settings->op_count);
 	double wire_ns = bytes * 8e9 / (double)FOOTPRINT_RATE_BPS;
 
+	*ret = (struct footprint){ 0 };
 	ret->outstanding = workload_is_answered(workload) ? 1 : settings->load.outstanding;
 	ret->operation_bytes = (uint64_t)(bytes + 0.5);
 	ret->is_open = load_is_open(workload);

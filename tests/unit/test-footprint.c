@@ -40,6 +40,7 @@ static void add_size(struct operation *op, uint64_t size_bytes, uint64_t weight)
 /* Frees it. */
 static bool is_disruptive(struct workload *workload)
 {
+	memset(&footprint, 0xa5, sizeof(footprint)); /* whatever was there */
 	footprint_of(workload, &footprint);
 	footprint_say(&footprint, said, sizeof(said));
 	free(workload);
