@@ -111,12 +111,14 @@ $(declare -f cells is_legal cell_name cell is_chosen table)"'
     jq -r ".runs[] | select(.verdict != \"pass\") | \"\(.scenario): \(.state) \(.verdict) \(.first_finding.text // \"\")\"" runs.json
     holds runs.json "[.runs[] | select(.state == \"done\" and .verdict == \"pass\") | .scenario] | unique | length == $count"
     holds runs.json "all(.runs[]; .verdict == \"pass\")"
-    # The last one of each transport, whole: it is what its name says.
-    for type in rc uc ud; do
+    # The last one of each operation of RC, and of each other transport, whole: it is what its name says, and each request has its latency.
+    for type in rc-send-poll rc-send-event rc-send-with rc-write-poll rc-write-event rc-write-with rc-read rc-atomic-cmp rc-atomic-fetch uc ud; do
       name=$(sed -n "s/^  - name: \($type-.*\)/\1/p" table.yaml | tail -n 1)
+      [[ $name ]] || continue
       id=$(jq -r ".runs[] | select(.scenario == \"$name\") | .id" runs.json)
       http 1 "/v1/runs/$id" >r.json
       holds r.json ".measurements[0] | .completed == 120 and (\"-\(.workload.cq.mode)-exchange-\(.workload.qp.num_qps)-\(.workload.workload.load.model)\" as \$end | \"$name\" | endswith(\$end))"
+      holds r.json ".measurements[0] | .operations | map(select(.scope == \"size\")) | length == 1 and .[0].bytes == 120 * .[0].size_bytes and .[0].latency.count > 0"
     done
   '
   echo "$output"
