@@ -269,7 +269,13 @@ UNRELIABLE='
     done
     nodes_up ./*.yaml
     for type in rc uc ud; do
-      run_scenario 1 both-$type r.json
+      # Packets of one queue pair leave from two CPUs here, and may overtake each other when one of them stands still: that is said, and
+      # rare.
+      for _ in 1 2; do
+        run_scenario 1 both-$type r.json
+        ! jq -e ".verdict == \"degraded\" and (.measurements[0].findings[0].code == \"RDT-0128\")" r.json >/dev/null || continue
+        break
+      done
       verdict r.json pass
       holds r.json ".measurements[0] | .completed == 600 and .reverse.completed == 600 and .both.completed == 1200 and .end == \"iterations\" and .reverse.end == \"iterations\""
       holds r.json ".measurements[0] | .initiator.traffic.receives == .responder.traffic.receives and .initiator.traffic.receives > 200"
