@@ -337,6 +337,38 @@ static void print_delivery(const json_t *measurement, const json_t *all, struct 
 	paper_paragraph(paper, PAPER_PLAIN, indent, line.data);
 }
 
+/* What came of verified payload. */
+static void print_verification(const json_t *measurement, struct paper *paper, unsigned indent)
+{
+	static const char *const kinds[] = { "corrupted", "lost", "duplicated", "reordered" };
+	const json_t *verification = field_find(measurement, "verification");
+	_cleanup_text_ struct text line = TEXT_INIT;
+	char cell[UNITS_SIZE];
+	uint64_t sample = 1;
+	bool is_wrong = false;
+
+	if (verification == NULL || json_is_null(verification)) {
+		return;
+	}
+	(void)field_u64(verification, "sample", &sample);
+	text_format(&line, "%s payloads verified",
+		    field_show_count(verification, "verified", cell));
+	if (sample > 1) {
+		text_format(&line, " (one in %" PRIu64 ")", sample);
+	}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		uint64_t count = 0;
+
+		if (field_u64(verification, kinds[i], &count) && count > 0) {
+			text_format(&line, ", %s %s",
+				    field_show_count(verification, kinds[i], cell), kinds[i]);
+			is_wrong = true;
+		}
+	}
+	text_format(&line, "%s", is_wrong ? "" : ", none was wrong");
+	paper_paragraph(paper, PAPER_PLAIN, indent, line.data);
+}
+
 static size_t count_scope(const json_t *groups, const char *scope)
 {
 	size_t count = 0;
@@ -471,6 +503,7 @@ void operations_print(const json_t *measurement, struct paper *paper, unsigned i
 	}
 	print_delivery(measurement, is_mutual ? field_find(measurement, "both") : find_all(groups),
 		       paper, indent);
+	print_verification(measurement, paper, indent);
 	if (!is_mutual) {
 		print_slowest(measurement, measurement, paper, indent);
 	}

@@ -4,32 +4,27 @@
 #include <stdlib.h>
 
 #include "engine/fault.h"
-#include "engine/responder.h"
+#include "engine/receives.h"
 #include "util/memory.h"
 
 #define ARRIVALS_POLL 32
-#define ARRIVALS_BATCH 16
 
 struct arrivals {
-	uint64_t batch; /* receives posted again at once */
-	uint64_t *owed; /* by queue pair */
+	struct receives receives;
 };
 
 struct arrivals *arrivals_new(const struct flow *flow)
 {
 	struct arrivals *arrivals = memory_new(sizeof(*arrivals));
-	uint64_t quarter = flow->resources->recv_depth / 4;
 
-	arrivals->batch = quarter < ARRIVALS_BATCH ? quarter : ARRIVALS_BATCH;
-	arrivals->batch = arrivals->batch > 0 ? arrivals->batch : 1;
-	arrivals->owed = memory_new_array(flow->resources->qp_count, sizeof(*arrivals->owed));
+	receives_init(&arrivals->receives, flow);
 	return arrivals;
 }
 
 void arrivals_free(struct arrivals *arrivals)
 {
 	if (arrivals) {
-		free(arrivals->owed);
+		receives_done(&arrivals->receives);
 		free(arrivals);
 	}
 }
@@ -37,26 +32,9 @@ void arrivals_free(struct arrivals *arrivals)
 static void take_one(struct arrivals *arrivals, struct flow *flow, struct ibv_wc *wc,
 		     uint64_t now_ticks)
 {
-	uint64_t qp_index = wc->wr_id;
-	int number;
-
-	if (wc->status != IBV_WC_SUCCESS) {
-		wc->wr_id |= FLOW_WR_RECEIVE;
-		fault_completion(flow, wc, now_ticks);
-		return;
-	}
-	if (qp_index >= flow->resources->qp_count) {
-		fault_wr_id(flow, wc, now_ticks);
-		return;
-	}
-	flow->receives++;
-	if (++arrivals->owed[qp_index] < arrivals->batch || flow->state > FLOW_CLOSING) {
-		return;
-	}
-	number = responder_repost(flow->resources, qp_index, arrivals->batch);
-	arrivals->owed[qp_index] -= arrivals->batch;
-	if (number != 0) {
-		fault_call(flow, "ibv_post_recv", number, qp_index, -1, now_ticks);
+	if (receives_is_good(flow, wc, now_ticks)) {
+		flow->receives++;
+		receives_give_back(&arrivals->receives, flow, wc->wr_id, now_ticks);
 	}
 }
 

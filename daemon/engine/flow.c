@@ -93,12 +93,12 @@ static int expand_classes(struct flow *flow, struct error *err)
 					 (unsigned long long)max_inline_bytes,
 					 assignment_local(flow->assignment)->device);
 		}
-		if (largest_bytes > flow->resources->layout.half_bytes ||
+		if (largest_bytes > flow->resources->layout.slot_bytes ||
 		    largest_bytes > UINT32_MAX) {
 			return error_set(err, -EINVAL, ERROR_BUG,
 					 "a size of %llu bytes is above the buffer's %llu",
 					 (unsigned long long)largest_bytes,
-					 (unsigned long long)flow->resources->layout.half_bytes);
+					 (unsigned long long)flow->resources->layout.slot_bytes);
 		}
 	}
 	return 0;
@@ -314,6 +314,14 @@ void flow_finish(struct flow *flow, uint64_t now_ticks)
 	go_over(flow);
 }
 
+void flow_settle(struct flow *flow, uint64_t now_ticks)
+{
+	flow->end = END_ITERATIONS;
+	close_window(flow, now_ticks);
+	flow->state = FLOW_CLOSING;
+	plan_next(flow);
+}
+
 void flow_drained(struct flow *flow, uint64_t now_ticks)
 {
 	if (!flow->is_restarting) {
@@ -495,7 +503,7 @@ void flow_request(const struct flow *flow, size_t qp_index, size_t class_index,
 	bool is_read = class->kind == OPERATION_READ;
 	/* First half: what this end sends, and the other end reads; second half: what comes in. */
 	uint64_t local_bytes = offset_bytes + (is_fetched ? layout->half_bytes : 0);
-	uint64_t remote_bytes = offset_bytes + (is_read ? 0 : layout->half_bytes);
+	uint64_t remote_bytes = offset_bytes + (is_read ? 0 : layout->write_offset_bytes);
 
 	if (traits & OPERATION_IS_ATOMIC) {
 		remote_bytes = offset_bytes + layout->atomic_offset_bytes;

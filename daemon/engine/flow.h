@@ -34,6 +34,7 @@
  * is a queue pair's index. */
 #define FLOW_WR_TAIL (1ull << 63) /* the last request of a queue pair, signalled out of turn */
 #define FLOW_WR_FLUSH (1ull << 62) /* posted in ERR: all before it has been flushed */
+#define FLOW_WR_MARK (1ull << 60) /* beside the workload: of verified writes */
 #define FLOW_WR_RECEIVE                                                          \
 	(1ull << 61) /* added to the wr_id of a receive when its failure is told \
 		      */
@@ -76,6 +77,11 @@ struct flow_pattern {
 	/* Fills size_bytes and completed_bytes of a request that failed, as far as they are known.
 	 * NULL: never. */
 	void (*explain)(const struct flow *flow, uint64_t wr_id, struct failure *failure);
+	/* A good receive that was found when the queue pairs were in ERR already. NULL: it is only
+	 * counted. */
+	void (*take_late)(struct flow *flow, const struct ibv_wc *wc);
+	/* What became of payload that was verified. NULL, or false: none was. */
+	bool (*verification)(const struct flow *flow, struct verification *ret);
 	/* Fills posted, completed and bytes of each class in the window. NULL: has no classes. */
 	void (*class_totals)(const struct flow *flow, struct class_totals *classes);
 };
@@ -150,6 +156,8 @@ void flow_tick(struct flow *flow, uint64_t now_ticks);
 void flow_look(struct flow *flow);
 /* All wanted iterations are done at now_ticks, the moment the last one completed. */
 void flow_finish(struct flow *flow, uint64_t now_ticks);
+/* As flow_finish, but the flow goes on closing until flow_drained. */
+void flow_settle(struct flow *flow, uint64_t now_ticks);
 /* After close: nothing is outstanding any more. */
 void flow_drained(struct flow *flow, uint64_t now_ticks);
 /* A responder met its first arrival: its window opens; one that posts, too, begins. */

@@ -72,7 +72,14 @@ static bool poll_receives(struct flow *flow)
 	int count = ibv_poll_cq(flow->resources->recv_cq, FLUSH_POLL, wcs);
 
 	for (int i = 0; i < count; i++) {
-		flow->receives += wcs[i].status == IBV_WC_SUCCESS;
+		if (wcs[i].status != IBV_WC_SUCCESS) {
+			continue;
+		}
+		if (flow->pattern->take_late) {
+			flow->pattern->take_late(flow, &wcs[i]);
+		} else {
+			flow->receives++;
+		}
 	}
 	return count > 0;
 }

@@ -5,6 +5,7 @@
 
 #include "engine/fault.h"
 #include "engine/stream.h"
+#include "engine/stream_verify.h"
 
 #define HOTLOOP_POLL 32
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -84,6 +85,27 @@ static inline bool goes_on(struct flow *flow, uint64_t now_ticks, uint64_t until
 	return likely(flow->state <= FLOW_CLOSING && now_ticks < until_ticks);
 }
 
+/* --- verified payload --- */
+
+/* What a completion brought back, before its place is used again. */
+static inline void look_at(struct stream *stream, const struct ibv_wc *wc)
+{
+	if (likely(wc->status == IBV_WC_SUCCESS && wc->wr_id < stream->chain.slot_count)) {
+		size_t qp_index = stream->chain.slots[wc->wr_id].qp_index;
+
+		stamp_look(stream->stamp, qp_index, stream->qps[qp_index].completed);
+	}
+}
+
+/* Nothing completed: whether there is something else, or the flow is not what it was. */
+static bool look_around(struct stream *stream, bool *ret_found)
+{
+	bool has_come = stream_verify_turn(stream, clock_ticks());
+
+	*ret_found |= has_come;
+	return has_come || stream->flow->state > FLOW_CLOSING;
+}
+
 static inline bool post_all(struct stream *stream, struct stream_qp *qp)
 {
 	const struct chain_batch *next = qp->next;
@@ -151,20 +173,38 @@ bool hotloop_one(struct flow *flow)
 	return has_found;
 }
 
-static inline void make_ready(struct stream *stream, struct stream_qp *qp)
+static inline __attribute__((always_inline)) void make_ready(struct stream *stream,
+							     struct stream_qp *qp, bool is_verified)
 {
-	if (!qp->is_ready && qp->posted + stream->post_list <= room_limit(qp)) {
+	if (!qp->is_ready && qp->posted + stream->post_list <= room_limit(qp) &&
+	    (!is_verified ||
+	     stamp_has_room(stream->stamp, (size_t)(qp - stream->qps), stream->post_list))) {
 		qp->is_ready = true;
 		stream->ready[stream->ready_tail++ & stream->ready_mask] =
 			(uint32_t)(qp - stream->qps);
 	}
 }
 
+void hotloop_make_ready(struct stream *stream, struct stream_qp *qp)
+{
+	make_ready(stream, qp, true);
+	if (qp->posted >= qp->batch_limit) {
+		stream_post_tail(stream, qp);
+	}
+}
+
+/* A queue pair's next batch. */
+static inline void fill_next(struct stream *stream, struct stream_qp *qp)
+{
+	stamp_fill(stream->stamp, (size_t)(qp - stream->qps), qp->posted, qp->next->head);
+}
+
 /*
  * One batch of each queue pair that has room, round and round, for a bounded number of batches.
  * Once a post failed all queue pairs are in ERR: nothing is posted to the others either.
  */
-static inline bool post_in_turn(struct stream *stream)
+static inline __attribute__((always_inline)) bool post_in_turn(struct stream *stream,
+							       bool is_verified)
 {
 	uint64_t left = FLOW_BURST_ROUNDS;
 	bool has_posted = false;
@@ -176,6 +216,9 @@ static inline bool post_in_turn(struct stream *stream)
 		int number;
 
 		qp->is_ready = false;
+		if (is_verified) {
+			fill_next(stream, qp);
+		}
 		number = post_batch(qp, qp->next, &bad);
 		if (unlikely(number != 0)) {
 			stream_post_failed(stream, qp, bad, number);
@@ -186,7 +229,7 @@ static inline bool post_in_turn(struct stream *stream)
 		qp->posted += stream->post_list;
 		has_posted = true;
 		left--;
-		make_ready(stream, qp);
+		make_ready(stream, qp, is_verified);
 		if (unlikely(qp->posted >= qp->batch_limit)) {
 			stream_post_tail(stream, qp);
 			if (stream->flow->state > FLOW_CLOSING) {
@@ -197,19 +240,20 @@ static inline bool post_in_turn(struct stream *stream)
 	return has_posted;
 }
 
-static inline void ready_again(struct stream *stream, const struct ibv_wc *wc)
+static inline __attribute__((always_inline)) void
+ready_again(struct stream *stream, const struct ibv_wc *wc, bool is_verified)
 {
 	if (likely(wc->wr_id < stream->chain.slot_count)) {
 		struct stream_qp *qp = &stream->qps[stream->chain.slots[wc->wr_id].qp_index];
 
-		make_ready(stream, qp);
+		make_ready(stream, qp, is_verified);
 		if (unlikely(qp->posted >= qp->batch_limit)) {
 			stream_post_tail(stream, qp);
 		}
 	}
 }
 
-bool hotloop_many(struct flow *flow)
+static inline __attribute__((always_inline)) bool many(struct flow *flow, bool is_verified)
 {
 	struct stream *stream = flow->own;
 	struct ibv_wc wcs[HOTLOOP_POLL];
@@ -225,13 +269,19 @@ bool hotloop_many(struct flow *flow)
 		}
 	}
 	for (unsigned round = 0; round < FLOW_BURST_ROUNDS; round++) {
-		bool has_posted = post_in_turn(stream);
+		bool has_posted = post_in_turn(stream, is_verified);
 		int count;
 
 		if (unlikely(flow->state > FLOW_CLOSING)) {
 			break;
 		}
 		while ((count = poll_round(stream, wcs, &now_ticks)) == 0 && !has_posted) {
+			if (is_verified && look_around(stream, &has_found)) {
+				if (flow->state > FLOW_CLOSING) {
+					return has_found;
+				}
+				break;
+			}
 			if (++empty == flow->burst_empty) {
 				return has_found;
 			}
@@ -241,14 +291,30 @@ bool hotloop_many(struct flow *flow)
 		}
 		for (int i = 0; i < count; i++) {
 			complete(stream, &wcs[i], now_ticks);
-			ready_again(stream, &wcs[i]);
+			if (is_verified) {
+				look_at(stream, &wcs[i]);
+			}
+			ready_again(stream, &wcs[i], is_verified);
 		}
 		has_found |= count > 0;
+		if (is_verified && count > 0 && flow->state <= FLOW_CLOSING) {
+			stream_verify_turn(stream, now_ticks);
+		}
 		if (count > 0 && !goes_on(flow, now_ticks, until_ticks)) {
 			break;
 		}
 	}
 	return has_found;
+}
+
+bool hotloop_many(struct flow *flow)
+{
+	return many(flow, false);
+}
+
+bool hotloop_verified(struct flow *flow)
+{
+	return many(flow, true);
 }
 
 /* --- direction: both --- */
@@ -275,7 +341,7 @@ bool hotloop_mutual(struct flow *flow)
 		stream_post_short(stream);
 	}
 	for (unsigned round = 0; round < FLOW_BURST_ROUNDS && goes_further; round++) {
-		bool has_posted = flow->state <= FLOW_CLOSING && post_in_turn(stream);
+		bool has_posted = flow->state <= FLOW_CLOSING && post_in_turn(stream, false);
 		int came = flow->state <= FLOW_CLOSING ? arrivals_take(stream->arrivals, flow) : 0;
 		int count;
 
@@ -288,7 +354,7 @@ bool hotloop_mutual(struct flow *flow)
 		}
 		for (int i = 0; i < count; i++) {
 			complete(stream, &wcs[i], now_ticks);
-			ready_again(stream, &wcs[i]);
+			ready_again(stream, &wcs[i], false);
 		}
 		has_found |= count + came > 0;
 		goes_further = count > 0  ? goes_on(flow, now_ticks, until_ticks)
@@ -322,7 +388,8 @@ static inline void note_begin(struct stream *stream, uint64_t now_ticks)
 }
 
 /* All that is due by now, as far as there is room, for a bounded number of them. */
-static inline void post_due(struct stream *stream, uint64_t now_ticks)
+static inline __attribute__((always_inline)) void post_due(struct stream *stream,
+							   uint64_t now_ticks, bool is_verified)
 {
 	struct flow *flow = stream->flow;
 	struct pacer *pacer = &stream->pacer;
@@ -344,13 +411,16 @@ static inline void post_due(struct stream *stream, uint64_t now_ticks)
 		qp = &stream->qps[stream->ready[stream->ready_head++ & stream->ready_mask]];
 		qp->is_ready = false;
 		note_begin(stream, now_ticks);
+		if (is_verified) {
+			fill_next(stream, qp);
+		}
 		number = post_one(stream, qp, &bad);
 		if (unlikely(number != 0)) {
 			qp->posted--;
 			stream_post_failed(stream, qp, bad, number);
 			return;
 		}
-		make_ready(stream, qp);
+		make_ready(stream, qp, is_verified);
 		pacer_advance(pacer);
 		left--;
 		if (unlikely(--pacer->left == 0)) {
@@ -381,7 +451,8 @@ static inline void complete_paced(struct stream *stream, const struct ibv_wc *wc
 	complete(stream, wc, now_ticks);
 }
 
-static inline __attribute__((always_inline)) bool paced(struct flow *flow, bool is_mutual)
+static inline __attribute__((always_inline)) bool paced(struct flow *flow, bool is_mutual,
+							bool is_verified)
 {
 	struct stream *stream = flow->own;
 	struct ibv_wc wcs[HOTLOOP_POLL];
@@ -403,8 +474,15 @@ static inline __attribute__((always_inline)) bool paced(struct flow *flow, bool 
 			break;
 		}
 		for (int i = 0; i < count; i++) {
+			if (is_verified && (wcs[i].wr_id & FLOW_WR_MARK)) {
+				complete(stream, &wcs[i], now_ticks);
+				continue;
+			}
 			complete_paced(stream, &wcs[i], now_ticks);
-			ready_again(stream, &wcs[i]);
+			if (is_verified) {
+				look_at(stream, &wcs[i]);
+			}
+			ready_again(stream, &wcs[i], is_verified);
 		}
 		has_found |= count + came > 0;
 		if (count > 0 && !goes_on(flow, now_ticks, until_ticks)) {
@@ -416,8 +494,13 @@ static inline __attribute__((always_inline)) bool paced(struct flow *flow, bool 
 		if (count == 0) {
 			now_ticks = clock_ticks();
 		}
+		if (is_verified && flow->state <= FLOW_CLOSING &&
+		    stream_verify_turn(stream, now_ticks)) {
+			has_found = true;
+			came = 1;
+		}
 		if (likely(flow->state == FLOW_RUNNING && stream->pacer.left > 0)) {
-			post_due(stream, now_ticks);
+			post_due(stream, now_ticks, is_verified);
 		}
 		if (unlikely(flow->state > FLOW_CLOSING) ||
 		    (count + came == 0 && ++empty == flow->burst_empty)) {
@@ -429,10 +512,15 @@ static inline __attribute__((always_inline)) bool paced(struct flow *flow, bool 
 
 bool hotloop_paced(struct flow *flow)
 {
-	return paced(flow, false);
+	return paced(flow, false, false);
+}
+
+bool hotloop_paced_verified(struct flow *flow)
+{
+	return paced(flow, false, true);
 }
 
 bool hotloop_paced_mutual(struct flow *flow)
 {
-	return paced(flow, true);
+	return paced(flow, true, false);
 }

@@ -23,3 +23,14 @@ bool hotloop_paced(struct flow *flow);
  */
 bool hotloop_mutual(struct flow *flow);
 bool hotloop_paced_mutual(struct flow *flow);
+/*
+ * The same where payload is verified (engine/stamp): it is filled before each post and looked at
+ * after each completion. For any number of queue pairs.
+ */
+bool hotloop_verified(struct flow *flow);
+bool hotloop_paced_verified(struct flow *flow);
+
+struct stream;
+struct stream_qp;
+/* It may have room again. */
+void hotloop_make_ready(struct stream *stream, struct stream_qp *qp);

@@ -2,7 +2,7 @@
 #include "engine/rally.h"
 
 #include "engine/fault.h"
-#include "engine/responder.h"
+#include "engine/receives.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -86,7 +86,7 @@ static inline bool look_for_receive(struct pingpong *pingpong)
 		return receive_failed(pingpong, count, &wc);
 	}
 	pingpong->flow->receives++;
-	number = responder_repost(pingpong->flow->resources, 0, 1);
+	number = receives_repost(pingpong->flow->resources, 0, 0, 1);
 	if (unlikely(number != 0)) {
 		fault_call(pingpong->flow, "ibv_post_recv", number, 0, -1, clock_ticks());
 		return false;

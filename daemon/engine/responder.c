@@ -5,32 +5,36 @@
 #include <stdlib.h>
 
 #include "engine/fault.h"
+#include "engine/inspect.h"
+#include "engine/receives.h"
 #include "util/memory.h"
 #include "util/text.h"
 
 #define RESPONDER_POLL 32
-#define RESPONDER_BATCH 16
 
 struct responder {
-	uint64_t batch; /* receives posted again at once */
-	uint64_t *owed; /* by queue pair */
+	struct receives receives;
+	struct inspect *inspect; /* NULL: payload is not verified */
 	uint64_t bytes;
 	bool has_opened;
 };
 
+static bool burst_verified(struct flow *flow);
+
 static int responder_prepare(struct flow *flow, struct error *err)
 {
 	struct responder *responder = memory_new(sizeof(*responder));
-	uint64_t depth = flow->resources->recv_depth;
 
 	flow->own = responder;
-	if (depth == 0) {
+	if (flow->resources->recv_depth == 0) {
 		return error_set(err, -EINVAL, ERROR_BUG,
 				 "no receives were posted although sends will come");
 	}
-	responder->batch = depth / 4 < RESPONDER_BATCH ? depth / 4 : RESPONDER_BATCH;
-	responder->batch = responder->batch > 0 ? responder->batch : 1;
-	responder->owed = memory_new_array(flow->resources->qp_count, sizeof(*responder->owed));
+	receives_init(&responder->receives, flow);
+	if (workload_is_verified(&flow->assignment->workload)) {
+		responder->inspect = inspect_new(flow);
+		flow->burst = burst_verified;
+	}
 	return 0;
 }
 
@@ -39,56 +43,29 @@ static void responder_release(struct flow *flow)
 	struct responder *responder = flow->own;
 
 	if (responder) {
-		free(responder->owed);
+		receives_done(&responder->receives);
+		inspect_free(responder->inspect);
 		free(responder);
 	}
 	flow->own = NULL;
 }
 
-int responder_repost(struct resources *resources, size_t qp_index, uint64_t count)
-{
-	struct ibv_recv_wr *first = &resources->recv_wrs[qp_index * resources->recv_depth];
-	struct ibv_recv_wr *last = first + count - 1;
-	struct ibv_recv_wr *next = last->next;
-	struct ibv_recv_wr *bad;
-	int number;
-
-	/* All receives of a queue pair are alike: the chain is cut for the call. */
-	last->next = NULL;
-	number = ibv_post_recv(resources->qps[qp_index], first, &bad);
-	last->next = next;
-	return number;
-}
-
-static void take_receive(struct flow *flow, struct ibv_wc *wc, uint64_t now_ticks)
+static inline void take_receive(struct flow *flow, struct ibv_wc *wc, uint64_t now_ticks,
+				bool is_verified)
 {
 	struct responder *responder = flow->own;
-	uint64_t qp_index = wc->wr_id;
 
-	if (wc->status != IBV_WC_SUCCESS) {
-		wc->wr_id |= FLOW_WR_RECEIVE;
-		fault_completion(flow, wc, now_ticks);
+	if (!receives_is_good(flow, wc, now_ticks)) {
 		return;
 	}
-	if (qp_index >= flow->resources->qp_count) {
-		fault_wr_id(flow, wc, now_ticks);
-		return;
+	if (!is_verified || inspect_take(responder->inspect, wc)) {
+		flow->receives++;
+		responder->bytes += wc->byte_len - flow->resources->layout.header_bytes;
 	}
-	flow->receives++;
-	responder->bytes += wc->byte_len - flow->resources->layout.header_bytes;
-	if (++responder->owed[qp_index] < responder->batch || flow->state > FLOW_CLOSING) {
-		return;
-	}
-
-	int number = responder_repost(flow->resources, qp_index, responder->batch);
-
-	responder->owed[qp_index] -= responder->batch;
-	if (number != 0) {
-		fault_call(flow, "ibv_post_recv", number, qp_index, -1, now_ticks);
-	}
+	receives_give_back(&responder->receives, flow, wc->wr_id, now_ticks);
 }
 
-static bool responder_burst(struct flow *flow)
+static inline __attribute__((always_inline)) bool burst(struct flow *flow, bool is_verified)
 {
 	struct responder *responder = flow->own;
 	struct ibv_wc wcs[RESPONDER_POLL];
@@ -107,6 +84,12 @@ static bool responder_burst(struct flow *flow)
 				fault_poll(flow, count, clock_ticks());
 				return has_found;
 			}
+			if (is_verified) {
+				inspect_answer(responder->inspect, flow->found_ticks);
+			}
+			if (flow->state > FLOW_CLOSING) {
+				return has_found;
+			}
 			if (++empty == flow->burst_empty) {
 				return has_found;
 			}
@@ -120,7 +103,10 @@ static bool responder_burst(struct flow *flow)
 			flow_arrived(flow);
 		}
 		for (int i = 0; i < count; i++) {
-			take_receive(flow, &wcs[i], now_ticks);
+			take_receive(flow, &wcs[i], now_ticks, is_verified);
+		}
+		if (is_verified && flow->state <= FLOW_CLOSING) {
+			inspect_answer(responder->inspect, now_ticks);
 		}
 		if (now_ticks >= flow->window.next_ticks) {
 			flow_tick(flow, now_ticks);
@@ -130,6 +116,34 @@ static bool responder_burst(struct flow *flow)
 		}
 	}
 	return has_found;
+}
+
+static bool responder_burst(struct flow *flow)
+{
+	return burst(flow, false);
+}
+
+static bool burst_verified(struct flow *flow)
+{
+	return burst(flow, true);
+}
+
+static void responder_take_late(struct flow *flow, const struct ibv_wc *wc)
+{
+	struct responder *responder = flow->own;
+
+	flow->receives += !responder->inspect || wc->wr_id >= flow->resources->qp_count ||
+			  inspect_take(responder->inspect, wc);
+}
+
+static bool responder_verification(const struct flow *flow, struct verification *ret)
+{
+	const struct responder *responder = flow->own;
+
+	if (responder->inspect) {
+		inspect_counts(responder->inspect, ret);
+	}
+	return responder->inspect != NULL;
 }
 
 static void responder_begin(struct flow *flow, uint64_t iterations)
@@ -170,7 +184,7 @@ static void responder_describe(const struct flow *flow, char *text, size_t size_
 
 static int responder_operation(const struct flow *flow, uint64_t wr_id, size_t *ret_qp)
 {
-	uint64_t qp_index = wr_id & ~FLOW_WR_RECEIVE;
+	uint64_t qp_index = wr_id & ~(FLOW_WR_RECEIVE | FLOW_WR_MARK);
 
 	if (qp_index < flow->resources->qp_count) {
 		*ret_qp = qp_index;
@@ -192,4 +206,6 @@ const struct flow_pattern responder_pattern = {
 	.is_waiting = responder_is_waiting,
 	.describe = responder_describe,
 	.operation = responder_operation,
+	.take_late = responder_take_late,
+	.verification = responder_verification,
 };

@@ -10,9 +10,3 @@
 #include "engine/flow.h"
 
 extern const struct flow_pattern responder_pattern;
-
-/*
- * Posts `count` of a queue pair's receives again, at most resources->recv_depth. 0 or a positive
- * errno. Shared with the pingpong.
- */
-int responder_repost(struct resources *resources, size_t qp_index, uint64_t count);

@@ -7,9 +7,11 @@
 
 #include "engine/fault.h"
 #include "engine/hotloop.h"
+#include "engine/stream_verify.h"
 #include "model/load.h"
 #include "model/workload_queue.h"
 #include "util/memory.h"
+#include "util/text.h"
 #include "util/units.h"
 
 #define DESCRIBED_QPS 4
@@ -90,17 +92,27 @@ static int stream_prepare(struct flow *flow, struct error *err)
 		qp->first = &stream->chain.batches[i * stream->chain.batch_count];
 		qp->end = qp->first + stream->chain.batch_count;
 	}
+	if (workload_is_verified(workload)) {
+		ret = stamp_new(&stream->stamp, flow, &stream->chain, err);
+		if (ret < 0) {
+			return ret;
+		}
+	}
 	if (flow->is_mutual && flow->resources->recv_depth > 0) {
 		stream->arrivals = arrivals_new(flow);
 	}
 	if (load_is_open(workload)) {
-		flow->burst = stream->arrivals ? hotloop_paced_mutual : hotloop_paced;
+		flow->burst = stream->stamp	 ? hotloop_paced_verified
+			      : stream->arrivals ? hotloop_paced_mutual
+						 : hotloop_paced;
 		/* Of two ends that post each has moments of its own. */
 		return pacer_init(
 			&stream->pacer, workload, &flow->window.scale,
 			flow->assignment->seed + (flow->assignment->role == ROLE_RESPONDER), err);
 	}
-	if (stream->arrivals) {
+	if (stream->stamp) {
+		flow->burst = hotloop_verified;
+	} else if (stream->arrivals) {
 		flow->burst = hotloop_mutual;
 	} else if (stream->qp_count > 1) {
 		flow->burst = hotloop_many;
@@ -118,6 +130,7 @@ static void stream_release(struct flow *flow)
 	chain_done(&stream->chain);
 	pacer_done(&stream->pacer);
 	arrivals_free(stream->arrivals);
+	stamp_free(stream->stamp);
 	free(stream->ready);
 	free(stream->qps);
 	free(stream);
@@ -196,6 +209,9 @@ static void stream_begin(struct flow *flow, uint64_t iterations)
 		stream->has_short |= qp->batch_limit == 0 && qp->limit > 0;
 	}
 	make_all_ready(stream);
+	if (stream->stamp) {
+		stamp_begin(stream->stamp);
+	}
 	if (is_paced) {
 		pacer_begin(&stream->pacer, iterations);
 		stream->under_way = 0;
@@ -223,6 +239,24 @@ static void stream_mark_close(struct flow *flow)
 	}
 }
 
+/* Nothing of its own is under way any more; of verified writes the answer may be. */
+static void is_done(struct stream *stream, uint64_t now_ticks)
+{
+	struct flow *flow = stream->flow;
+	bool is_closing = flow->state == FLOW_CLOSING;
+
+	if (stream->stamp && stamp_is_waiting_any(stream->stamp)) {
+		stream->awaits_answers = true;
+		if (!is_closing) {
+			flow_settle(flow, now_ticks);
+		}
+	} else if (is_closing) {
+		flow_drained(flow, now_ticks);
+	} else {
+		flow_finish(flow, now_ticks);
+	}
+}
+
 /* Where the last posted request is not signalled, one more has to be posted to learn that it
  * completed. */
 static void stream_close(struct flow *flow, uint64_t now_ticks)
@@ -243,7 +277,7 @@ static void stream_close(struct flow *flow, uint64_t now_ticks)
 		stream->unfinished += !is_done;
 	}
 	if (stream->unfinished == 0) {
-		flow_drained(flow, now_ticks);
+		is_done(stream, now_ticks);
 		return;
 	}
 	for (size_t i = 0; i < stream->qp_count && flow->state == FLOW_CLOSING; i++) {
@@ -260,7 +294,7 @@ static bool stream_is_waiting(const struct flow *flow)
 			return true;
 		}
 	}
-	return false;
+	return stream->stamp && stamp_is_waiting_any(stream->stamp);
 }
 
 static size_t describe_qp(const struct stream *stream, size_t i, char *text, size_t size_bytes)
@@ -299,6 +333,10 @@ static void stream_describe(const struct flow *flow, char *text, size_t size_byt
 		}
 		waiting++;
 	}
+	if (waiting == 0) {
+		text_copy(text, size_bytes,
+			  "the other end does not say that it looked at the writes");
+	}
 	if (waiting > DESCRIBED_QPS && length < size_bytes) {
 		snprintf(text + length, size_bytes - length, "; and %zu queue pairs more",
 			 waiting - DESCRIBED_QPS);
@@ -308,9 +346,9 @@ static void stream_describe(const struct flow *flow, char *text, size_t size_byt
 static int stream_operation(const struct flow *flow, uint64_t wr_id, size_t *ret_qp)
 {
 	const struct stream *stream = flow->own;
-	uint64_t qp_index = wr_id & ~(FLOW_WR_TAIL | FLOW_WR_RECEIVE);
+	uint64_t qp_index = wr_id & ~(FLOW_WR_TAIL | FLOW_WR_RECEIVE | FLOW_WR_MARK);
 
-	if ((wr_id & FLOW_WR_RECEIVE) && qp_index < stream->qp_count) {
+	if ((wr_id & (FLOW_WR_RECEIVE | FLOW_WR_MARK)) && qp_index < stream->qp_count) {
 		*ret_qp = qp_index;
 		return -1;
 	}
@@ -400,6 +438,16 @@ static void stream_class_totals(const struct flow *flow, struct class_totals *cl
 	}
 }
 
+static bool stream_verification(const struct flow *flow, struct verification *ret)
+{
+	const struct stream *stream = flow->own;
+
+	if (stream->stamp) {
+		stamp_counts(stream->stamp, ret);
+	}
+	return stream->stamp != NULL;
+}
+
 static void complete_tail(struct stream *stream, struct stream_qp *qp, uint64_t now_ticks)
 {
 	struct flow *flow = stream->flow;
@@ -425,6 +473,8 @@ void stream_odd_completion(struct stream *stream, const struct ibv_wc *wc, uint6
 
 	if (wc->status != IBV_WC_SUCCESS) {
 		fault_completion(stream->flow, wc, now_ticks);
+	} else if (stream->stamp && (wc->wr_id & FLOW_WR_MARK)) {
+		stamp_marked(stream->stamp, wc->wr_id & ~FLOW_WR_MARK);
 	} else if ((wc->wr_id & FLOW_WR_TAIL) && qp_index < stream->qp_count &&
 		   stream->qps[qp_index].posted == stream->qps[qp_index].limit &&
 		   stream->qps[qp_index].completed < stream->qps[qp_index].posted) {
@@ -446,7 +496,7 @@ void stream_posted_all(struct stream *stream, uint64_t now_ticks)
 	}
 	stream->flow->pace_ticks = CLOCK_NEVER;
 	if (stream->unfinished == 0) {
-		flow_finish(stream->flow, now_ticks);
+		is_done(stream, now_ticks);
 	}
 }
 
@@ -457,11 +507,10 @@ void stream_qp_finished(struct stream *stream, uint64_t now_ticks)
 	if (flow->state > FLOW_CLOSING || --stream->unfinished > 0) {
 		return;
 	}
-	if (flow->state == FLOW_CLOSING) {
-		flow_drained(flow, now_ticks);
-	} else {
-		flow_finish(flow, now_ticks);
+	if (stream->stamp) {
+		stream_verify_look(stream);
 	}
+	is_done(stream, now_ticks);
 }
 
 void stream_post_failed(struct stream *stream, struct stream_qp *qp, const struct ibv_send_wr *bad,
@@ -488,6 +537,12 @@ void stream_post_tail(struct stream *stream, struct stream_qp *qp)
 		return;
 	}
 	tail = chain_tail(&stream->chain, qp_index, qp->posted, count);
+	if (stream->stamp) {
+		if (!stamp_has_room(stream->stamp, qp_index, count)) {
+			return;
+		}
+		stamp_fill(stream->stamp, qp_index, qp->posted, tail);
+	}
 	qp->tail_stamp = clock_ticks();
 	/* Requests inside it that are signalled anyhow read the stamp of their batch. */
 	stream->chain.stamps[qp->next - stream->chain.batches] = qp->tail_stamp;
@@ -524,4 +579,5 @@ const struct flow_pattern stream_pattern = {
 	.operation = stream_operation,
 	.explain = stream_explain,
 	.class_totals = stream_class_totals,
+	.verification = stream_verification,
 };

@@ -15,6 +15,7 @@
 #include "engine/chain.h"
 #include "engine/flow.h"
 #include "engine/pacer.h"
+#include "engine/stamp.h"
 
 extern const struct flow_pattern stream_pattern;
 
@@ -58,6 +59,8 @@ struct stream {
 	uint64_t under_way; /* of an open load, on all queue pairs */
 	uint64_t before_operations; /* of a warm-up that was drained: positions begin anew */
 	uint64_t before_bytes;
+	struct stamp *stamp; /* payload is verified; else NULL */
+	bool awaits_answers; /* all has completed, and writes are still to be looked at */
 	struct arrivals *arrivals; /* direction: both; NULL: nothing comes that takes a receive */
 };
 

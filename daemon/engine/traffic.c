@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "engine/flow.h"
+#include "engine/inspect.h"
 #include "engine/pingpong.h"
 #include "engine/responder.h"
 #include "engine/stream.h"
@@ -31,7 +32,8 @@ static bool needs_nobody(const struct assignment *assignment)
 	return !operation_any(workload->ops, workload->op_count,
 			      OPERATION_TAKES_RECEIVE | (workload_is_answered(&assignment->workload)
 								 ? OPERATION_PLACES
-								 : 0));
+								 : 0)) &&
+	       !workload_takes_receives(&assignment->workload);
 }
 
 static const struct flow_pattern *choose_pattern(const struct assignment *assignment)
@@ -64,6 +66,9 @@ int traffic_new(struct traffic **ret_traffic, struct resources *resources,
 				 assignment->workload.workload.pattern);
 	}
 	traffic->is_passive = needs_nobody(assignment);
+	if (assignment->role == ROLE_RESPONDER && resources->layout.fetched_slots > 0) {
+		inspect_lay_out(resources, &assignment->workload);
+	}
 	if (!traffic->is_passive) {
 		ret = flow_init(&traffic->flow, pattern, resources, assignment, remote, err);
 		if (ret < 0) {
@@ -203,6 +208,8 @@ void traffic_totals(struct traffic *traffic, struct totals *ret)
 	ret->errors = flow->errors;
 	ret->receives = flow->receives;
 	ret->failure = flow->failure;
+	ret->has_verification = flow->pattern->verification &&
+				flow->pattern->verification(flow, &ret->verification);
 	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
 		ret->is_half_round_trip[kind] = is_pingpong &&
 						!(operation_traits(kind) & OPERATION_FETCHES);

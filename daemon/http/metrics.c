@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "http/metrics_store.h"
+#include "model/delivery.h"
 #include "util/clock.h"
 #include "util/memory.h"
 
@@ -16,7 +17,7 @@
 #define PEER_SIZE METRICS_STORE_PEER_SIZE
 
 #define OPERATION_COST (2 + BUCKETS + 3)
-#define SCENARIO_COST (VERDICT_COUNT - 1 + 1)
+#define SCENARIO_COST (VERDICT_COUNT - 1 + 1 + METRICS_STORE_VERIFY_ERRORS)
 #define LAST_COST (2 + PERCENTILES)
 #define PAIR_COST 2
 
@@ -300,6 +301,18 @@ static void begin_pair(struct metrics *metrics, struct pair_series *pair, const 
 	}
 }
 
+static void count_verified(struct scenario_series *scenario, const struct measurement *measurement)
+{
+	struct verification both;
+
+	if (delivery_verified(measurement, &both)) {
+		scenario->verify_errors[0] += both.corrupted;
+		scenario->verify_errors[1] += both.lost;
+		scenario->verify_errors[2] += both.duplicated;
+		scenario->verify_errors[3] += both.reordered;
+	}
+}
+
 static void observe_measurement(struct metrics *metrics, struct scenario_series *scenario,
 				const struct run *run, const struct measurement *measurement,
 				struct operation_sum *sum)
@@ -318,6 +331,7 @@ static void observe_measurement(struct metrics *metrics, struct scenario_series 
 	if (!measurement->initiator.has_totals) {
 		return;
 	}
+	count_verified(scenario, measurement);
 	scenario->errors += totals->errors;
 	if (run_is_mutual(measurement)) {
 		scenario->errors += measurement->responder.totals.errors;

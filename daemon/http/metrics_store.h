@@ -12,6 +12,8 @@
 #define METRICS_STORE_PERCENTILES 3
 
 /* One operation of a scenario, over all runs. */
+#define METRICS_STORE_VERIFY_ERRORS 4
+
 struct operation_series {
 	bool is_kept;
 	uint64_t operations;
@@ -25,6 +27,8 @@ struct scenario_series {
 	char name[LIMIT_NAME];
 	uint64_t verdicts[VERDICT_COUNT];
 	uint64_t errors;
+	uint64_t verify_errors[METRICS_STORE_VERIFY_ERRORS]; /* corrupted, lost, duplicated,
+								reordered */
 	struct operation_series operations[OPERATION_KINDS];
 };
 

@@ -123,6 +123,18 @@ static void write_errors(struct exposition *exposition, const struct scenario_se
 		       EXPOSITION_LABELS("scenario", scenario->name));
 }
 
+static void write_verify_errors(struct exposition *exposition,
+				const struct scenario_series *scenario)
+{
+	static const char *const words[METRICS_STORE_VERIFY_ERRORS] = { "corrupted", "lost",
+									"duplicated", "reordered" };
+
+	for (size_t i = 0; i < METRICS_STORE_VERIFY_ERRORS; i++) {
+		exposition_u64(exposition, "", scenario->verify_errors[i],
+			       EXPOSITION_LABELS("scenario", scenario->name, "error", words[i]));
+	}
+}
+
 /* --- by scenario and operation --- */
 
 static void write_count(struct exposition *exposition, const struct scenario_series *scenario,
@@ -225,6 +237,10 @@ static const struct family {
 	  .type = EXPOSITION_COUNTER,
 	  .scenario = write_errors,
 	  .help = "Completions in error at the initiator, those flushed behind the first one not counted." },
+	{ .name = "rdmatestd_verify_errors_total",
+	  .type = EXPOSITION_COUNTER,
+	  .scenario = write_verify_errors,
+	  .help = "Payloads that were not as they should be where they were verified (workload.verify), by what was wrong." },
 	{ .name = "rdmatestd_operations_total",
 	  .type = EXPOSITION_COUNTER,
 	  .operation = write_count,

@@ -14,6 +14,7 @@
 #include "judge/driver.h"
 #include "judge/host_evidence.h"
 #include "judge/port_evidence.h"
+#include "judge/verify_evidence.h"
 #include "util/units.h"
 
 /* enum ibv_wc_status as far as the rules look at it; judge/ knows no verbs. */
@@ -403,6 +404,7 @@ static const struct expectation_result *first_with(const struct measurement *mea
 static bool is_about_speed(const struct expectation_result *result)
 {
 	return result->expectation.metric != METRIC_ERRORS &&
+	       result->expectation.metric != METRIC_VERIFY_ERRORS &&
 	       result->expectation.metric != METRIC_LOST_OPS;
 }
 
@@ -480,6 +482,7 @@ void diagnose_measurement(struct measurement *measurement)
 {
 	diagnose_failure(&measurement->first_error, measurement, &measurement->findings);
 	host_evidence_find(measurement);
+	verify_evidence_find(measurement);
 	delivery_evidence_find(measurement);
 	find_missed(measurement);
 	find_bus(measurement);

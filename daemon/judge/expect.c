@@ -284,6 +284,39 @@ static void take_lost(struct expectation_result *result, const struct measuremen
 	}
 }
 
+static void take_verified(struct expectation_result *result, const struct measurement *measurement)
+{
+	struct verification both;
+	uint64_t count;
+
+	if (!delivery_verified(measurement, &both)) {
+		give_reason(result, "no payload was verified");
+		return;
+	}
+	switch (result->expectation.statistic) {
+	case STATISTIC_CORRUPTED:
+		count = both.corrupted;
+		break;
+	case STATISTIC_LOST:
+		count = both.lost;
+		break;
+	case STATISTIC_DUPLICATED:
+		count = both.duplicated;
+		break;
+	case STATISTIC_REORDERED:
+		count = both.reordered;
+		break;
+	default:
+		count = verification_errors(&both);
+		break;
+	}
+	if (both.verified + count == 0) {
+		give_reason(result, "no payload was verified");
+		return;
+	}
+	set_actual(result, (double)count, both.verified);
+}
+
 static void take_actual(struct expectation_result *result, const struct measurement *measurement)
 {
 	const struct totals *totals = &measurement->initiator.totals;
@@ -300,6 +333,10 @@ static void take_actual(struct expectation_result *result, const struct measurem
 	if (result->expectation.metric == METRIC_ERRORS) {
 		set_actual(result, (double)(totals->errors + measurement->responder.totals.errors),
 			   totals->operations);
+		return;
+	}
+	if (result->expectation.metric == METRIC_VERIFY_ERRORS) {
+		take_verified(result, measurement);
 		return;
 	}
 	for (size_t i = 0; i < posters.count; i++) {

@@ -10,6 +10,7 @@
 #include "judge/host_evidence.h"
 #include "judge/port_evidence.h"
 #include "judge/repetition.h"
+#include "judge/verify_evidence.h"
 #include "model/delivery.h"
 
 /* By the call that jobs name; what is not here goes by class and stage. */
@@ -102,6 +103,7 @@ static bool is_excused(const struct expectation_result *result, const struct sho
 {
 	switch (result->expectation.metric) {
 	case METRIC_ERRORS:
+	case METRIC_VERIFY_ERRORS:
 		return false; /* on any host */
 	case METRIC_LOST_OPS:
 		return shortage->is_receiver; /* a slow sender loses nothing */
@@ -214,6 +216,7 @@ void judgement_measurement(struct measurement *measurement)
 	if (port_evidence_is_degraded(measurement)) {
 		verdict = verdict_worse(verdict, VERDICT_DEGRADED);
 	}
+	verdict = verdict_worse(verdict, verify_evidence_verdict(measurement));
 	measurement->verdict = verdict_worse(verdict, judge_delivery(measurement));
 }
 

@@ -28,6 +28,11 @@ bool delivery_of(const struct measurement *measurement, struct delivery *ret);
  * what the responder sent and the initiator received (else the other way, as without both).
  */
 bool delivery_way(const struct measurement *measurement, bool is_reverse, struct delivery *ret);
+/*
+ * What became of verified payload, as both ends saw it (workload.verify); lost: those that did not
+ * arrive, too. False where nothing was verified, or an end sent no totals.
+ */
+bool delivery_verified(const struct measurement *measurement, struct verification *ret);
 /* Of what was sent that way, 1 where delivery_way says nothing: what rates of its sender are
  * multiplied with to be those of its receiver. */
 double delivery_share(const struct measurement *measurement, bool is_reverse);

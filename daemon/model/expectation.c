@@ -12,10 +12,10 @@
 static const char *const compare_names[] = { "<=", "<", ">=", ">", "==", "!=", NULL };
 static const char *const metric_names[] = { "latency",	   "bandwidth",	      "ops_rate",
 					    "errors",	   "service_latency", "late_ops",
-					    "dropped_ops", "lost_ops",	      NULL };
+					    "dropped_ops", "lost_ops",	      "verify_errors",
+					    NULL };
 /* In the grammar, not in this version: told apart from what never was. */
-static const char *const later_metric_names[] = { "rtt",	  "verify_errors", "loss",
-						  "connect_time", "counter",	   NULL };
+static const char *const later_metric_names[] = { "rtt", "loss", "connect_time", "counter", NULL };
 static const char *const severity_names[] = { "fail", "warn", NULL };
 
 static const char no_latency_statistic[] =
@@ -89,6 +89,20 @@ bool expectation_is_of_open_load(const struct expectation *expectation)
 	       expectation->metric == METRIC_LATE_OPS || expectation->metric == METRIC_DROPPED_OPS;
 }
 
+static const char *parse_verify(const char *word, struct expectation *ret)
+{
+	static const char *const names[] = { "corrupted", "lost", "duplicated", "reordered", NULL };
+	int index = word ? index_of(names, word) : -1;
+
+	ret->statistic = index >= 0 ? STATISTIC_CORRUPTED + index : STATISTIC_NONE;
+	return word && index < 0
+		       ? "has no such statistic; verify_errors is a count, and so are verify_errors.corrupted, .lost, "
+			 ".duplicated and .reordered"
+	       : ret->kind >= 0
+		       ? "names an operation; payload is counted for all operations together, leave it out"
+		       : NULL;
+}
+
 static const char *parse_statistic(const char *word, struct expectation *ret)
 {
 	switch (ret->metric) {
@@ -106,6 +120,8 @@ static const char *parse_statistic(const char *word, struct expectation *ret)
 		       : ret->kind >= 0
 			       ? "names an operation; lost ones are counted for all operations together, leave it out"
 			       : NULL;
+	case METRIC_VERIFY_ERRORS:
+		return parse_verify(word, ret);
 	case METRIC_DROPPED_OPS:
 		return word ? "has a statistic; dropped_ops is a count and has none"
 		       : ret->kind >= 0
@@ -160,11 +176,11 @@ static const char *parse_left(char *left, struct expectation *ret)
 	}
 	if (index_of(later_metric_names, metric) >= 0) {
 		return "has a metric that is not in this version; there are latency, service_latency, bandwidth, "
-		       "ops_rate, late_ops, dropped_ops, lost_ops and errors";
+		       "ops_rate, late_ops, dropped_ops, lost_ops, verify_errors and errors";
 	}
 	if (ret->metric < 0) {
 		return "has an unknown metric; there are latency, service_latency, bandwidth, ops_rate, late_ops, "
-		       "dropped_ops, lost_ops and errors, the first four with or without an operation (such as write) before it";
+		       "dropped_ops, lost_ops, verify_errors and errors, the first four with or without an operation (such as write) before it";
 	}
 	return parse_statistic(rest, ret);
 }
@@ -239,6 +255,7 @@ static const char *parse_right(char *right, struct expectation *ret)
 static bool is_count(const struct expectation *expectation)
 {
 	return expectation->metric == METRIC_ERRORS || expectation->metric == METRIC_DROPPED_OPS ||
+	       expectation->metric == METRIC_VERIFY_ERRORS ||
 	       (expectation->metric == METRIC_LOST_OPS && expectation->statistic == STATISTIC_NONE);
 }
 

@@ -8,12 +8,14 @@
  *   metric := ("latency" | "service_latency") "." ("p" NUM | max | min | mean)
  *           | ("bandwidth" | "ops_rate") "." (mean | min | max)
  *           | "late_ops.ratio" | "dropped_ops" | "lost_ops.ratio" | "lost_ops" | "errors"
+ *           | "verify_errors" ["." (corrupted | lost | duplicated | reordered)]
  *   cmp    := <= | < | >= | > | == | !=
  *
  * latency is half the round trip for a ping-pong of write or send, and post to completion
  * otherwise; of an open load from the moment that an operation was meant to begin. service_latency,
  * late_ops and dropped_ops are of open loads alone, lost_ops of transports that may lose what
- * completed. There bandwidth and ops_rate are of what arrived, and have means alone.
+ * completed, verify_errors of verified payload (workload.verify). There bandwidth and ops_rate are
+ * of what arrived, and have means alone.
  */
 
 #include <stdbool.h>
@@ -33,6 +35,7 @@ enum expectation_metric {
 	METRIC_LATE_OPS,
 	METRIC_DROPPED_OPS,
 	METRIC_LOST_OPS,
+	METRIC_VERIFY_ERRORS,
 	METRICS,
 };
 enum expectation_statistic {
@@ -41,7 +44,11 @@ enum expectation_statistic {
 	STATISTIC_MAX,
 	STATISTIC_MIN,
 	STATISTIC_MEAN,
-	STATISTIC_RATIO
+	STATISTIC_RATIO,
+	STATISTIC_CORRUPTED, /* of METRIC_VERIFY_ERRORS; NONE: all of them */
+	STATISTIC_LOST,
+	STATISTIC_DUPLICATED,
+	STATISTIC_REORDERED,
 };
 enum expectation_compare { COMPARE_LE, COMPARE_LT, COMPARE_GE, COMPARE_GT, COMPARE_EQ, COMPARE_NE };
 enum expectation_severity { SEVERITY_FAIL, SEVERITY_WARN };

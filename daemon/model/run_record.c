@@ -12,10 +12,11 @@
 #include "util/memory.h"
 
 static const char *const metric_units[] = {
-	[METRIC_LATENCY] = "ns",	 [METRIC_BANDWIDTH] = "bps",
-	[METRIC_OPS_RATE] = "ops_per_s", [METRIC_ERRORS] = "count",
-	[METRIC_SERVICE_LATENCY] = "ns", [METRIC_LATE_OPS] = "ratio",
-	[METRIC_DROPPED_OPS] = "count",	 [METRIC_LOST_OPS] = "count",
+	[METRIC_LATENCY] = "ns",	  [METRIC_BANDWIDTH] = "bps",
+	[METRIC_OPS_RATE] = "ops_per_s",  [METRIC_ERRORS] = "count",
+	[METRIC_SERVICE_LATENCY] = "ns",  [METRIC_LATE_OPS] = "ratio",
+	[METRIC_DROPPED_OPS] = "count",	  [METRIC_LOST_OPS] = "count",
+	[METRIC_VERIFY_ERRORS] = "count",
 };
 
 void run_record_set_real(json_t *object, const char *key, double value)
@@ -257,6 +258,22 @@ static json_t *write_delivery(const struct measurement *measurement)
 	return object;
 }
 
+/* Null where payload was not verified. */
+static json_t *write_verification(const struct measurement *measurement)
+{
+	const struct verify_settings *verify = &measurement->assignment.workload.workload.verify;
+	struct verification both;
+	json_t *object;
+
+	if (!delivery_verified(measurement, &both)) {
+		return NULL;
+	}
+	object = verification_write(&both);
+	json_set_string(object, "method", verify_method_names[verify->method]);
+	json_set_u64(object, "sample", verify->sample);
+	return object;
+}
+
 static json_t *write_slowest(const struct participant *end)
 {
 	const struct totals *totals = &end->totals;
@@ -393,6 +410,7 @@ json_t *run_record_head(const struct measurement *measurement)
 	json_set_string(object, "writes_seen_by", writes_seen_by(measurement));
 	json_set_take(object, "compat", compat_write(measurement));
 	json_set_take(object, "delivery", write_delivery(measurement));
+	json_set_take(object, "verification", write_verification(measurement));
 	json_set_take(object, "first_error", failure_write(&measurement->first_error));
 	json_set_take(object, "findings", finding_write(&measurement->findings));
 	json_set_take(object, "expect", write_expectations(measurement));

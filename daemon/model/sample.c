@@ -261,6 +261,8 @@ json_t *sample_totals_write(const struct totals *totals)
 	json_set_take(object, "failure", failure_write(&totals->failure));
 	json_set_take(object, "counters",
 		      totals->has_counters ? counter_write(&totals->counters) : NULL);
+	json_set_take(object, "verification",
+		      totals->has_verification ? verification_write(&totals->verification) : NULL);
 	json_set_take(object, "port_report", port_report_write(&totals->port_report));
 	json_set_take(object, "host", host_report_write(&totals->host));
 	json_set_take(object, "steps", step_write(&totals->steps));
@@ -370,6 +372,26 @@ static int read_counters(const json_t *json, struct totals *ret, struct error *e
 	return counter_read(counters, &ret->counters, err);
 }
 
+/* Null where nothing was verified. */
+static int read_verification(const json_t *json, struct totals *ret, struct error *err)
+{
+	const json_t *verification = json_object_get(json, "verification");
+	int r;
+
+	if (!verification || json_is_null(verification)) {
+		return 0;
+	}
+	if (!json_is_object(verification)) {
+		return error_set(err, -EINVAL, ERROR_INPUT, "\"verification\" must be an object");
+	}
+	ret->has_verification = true;
+	r = verification_read(verification, &ret->verification, err);
+	if (r < 0) {
+		error_prefix(err, "verification");
+	}
+	return r;
+}
+
 static int read_classes(const json_t *json, struct totals *ret, struct error *err)
 {
 	json_t *list;
@@ -443,6 +465,7 @@ int sample_totals_read(const json_t *json, struct totals *ret, struct error *err
 	    (r = failure_read(json_object_get(json, "failure"), &ret->failure, err)) < 0 ||
 	    (r = step_read(json_object_get(json, "steps"), &ret->steps, err)) < 0 ||
 	    (r = read_counters(json, ret, err)) < 0 ||
+	    (r = read_verification(json, ret, err)) < 0 ||
 	    (r = port_report_read(json_object_get(json, "port_report"), &ret->port_report, err)) <
 		    0 ||
 	    (r = host_report_read(json_object_get(json, "host"), &ret->host, err)) < 0 ||

@@ -18,6 +18,7 @@
 #include "model/port_report.h"
 #include "model/slowest.h"
 #include "model/step.h"
+#include "model/verification.h"
 #include "util/json.h"
 
 enum sample_phase { PHASE_WARMUP, PHASE_MEASURING, PHASE_DRAINING };
@@ -84,6 +85,8 @@ struct totals {
 	uint64_t send_queue_full_ns; /* time in which nothing could be posted; 0 when not known */
 	uint64_t late_operations; /* open loads, in the window: that had to wait for room */
 	uint64_t dropped_operations; /* and that were left out for want of it */
+	bool has_verification; /* workload.verify, at an end that posts or receives */
+	struct verification verification;
 	bool has_counters;
 	struct counters counters; /* how much those of the port grew around the traffic */
 	struct port_report port_report;

@@ -298,6 +298,15 @@ static void check_expectations(struct check *check, const struct scenario *scena
 				"leave it out, or write errors == 0",
 				expectation->text);
 		}
+		if (expectation->metric == METRIC_VERIFY_ERRORS &&
+		    !workload_is_verified(&scenario->workload)) {
+			snprintf(field, sizeof(field), "expect[%zu]", i);
+			complain(
+				check, field, "workload.verify.method",
+				"\"%s\" is about verified payload, and none is: it could never be judged; leave it out, or write "
+				"workload.verify: { method: sequence }",
+				expectation->text);
+		}
 		if (is_of_intervals(expectation) && workload_is_lossy(&scenario->workload) &&
 		    scenario->workload.workload.pattern == PATTERN_STREAM) {
 			snprintf(field, sizeof(field), "expect[%zu]", i);

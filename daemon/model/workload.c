@@ -10,6 +10,7 @@ const char *const load_model_names[] = { "closed", "open", NULL };
 static const char *const arrival_names[] = { "constant", "poisson", NULL };
 static const char *const on_full_names[] = { "delay", "drop", NULL };
 const char *const memory_kind_names[] = { "host", "hugepage", "dmabuf", NULL };
+const char *const verify_method_names[] = { "none", "sequence", "crc32c", NULL };
 
 #define S_NS 1000000000ull
 #define DEFAULT_DURATION_NS (10 * S_NS)
@@ -23,6 +24,7 @@ const char *const memory_kind_names[] = { "host", "hugepage", "dmabuf", NULL };
 #define LOAD(member) .offset = offsetof(struct load_settings, member)
 #define WORKLOAD(member) .offset = offsetof(struct workload_settings, member)
 #define RUN(member) .offset = offsetof(struct run_settings, member)
+#define VERIFY(member) .offset = offsetof(struct verify_settings, member)
 #define CPU(member) .offset = offsetof(struct cpu_settings, member)
 #define MEMORY(member) .offset = offsetof(struct memory_settings, member)
 #define SECTION(member) .offset = offsetof(struct workload, member)
@@ -241,6 +243,23 @@ static const struct schema_field load_fields[] = {
 	{ 0 },
 };
 
+static const struct schema_field verify_fields[] = {
+	{ .key = "method",
+	  .type = SCHEMA_ENUM,
+	  VERIFY(method),
+	  .names = verify_method_names,
+	  .fallback = "none",
+	  .doc = "none; sequence: payload is counted through from its number, and each byte compared; crc32c: random payload and its checksum. Both number "
+		 "what is sent, so that loss, repetition and disorder are counted, too." },
+	{ .key = "sample",
+	  .type = SCHEMA_INTEGER,
+	  VERIFY(sample),
+	  RANGE(1, 1000000),
+	  .fallback = "1",
+	  .doc = "Every n-th payload of a queue pair is compared whole, of the others the head; 1: all. Atomics: always all." },
+	{ 0 },
+};
+
 const struct schema_field workload_fields[] = {
 	{ .key = "pattern",
 	  .type = SCHEMA_ENUM,
@@ -289,7 +308,11 @@ const struct schema_field workload_fields[] = {
 	  RANGE(0, INT64_MAX),
 	  .fallback = "0",
 	  .doc = "Of the order of operations; 0: from the run's id. The result names the one used." },
-	LATER("verify", "leave it out: payload is not checked"),
+	{ .key = "verify",
+	  .type = SCHEMA_MAP,
+	  WORKLOAD(verify),
+	  .fields = verify_fields,
+	  .doc = "Streams, one way: whether what arrives is compared with what was sent." },
 	LATER("response_timeout", "use run.stall_timeout"),
 	LATER("recv_post_list", "leave it out: receives are posted as they are used"),
 	{ 0 },
@@ -444,12 +467,22 @@ static uint64_t most_each(const struct workload *workload)
 	uint64_t each = qp->max_send_wr;
 
 	each = each < LIMIT_RING_WRS / qp->num_qps ? each : LIMIT_RING_WRS / qp->num_qps;
-	if (operation_any(workload->workload.ops, workload->workload.op_count,
-			  OPERATION_TAKES_RECEIVE) &&
-	    qp->max_recv_wr < each) {
+	if (workload_takes_receives(workload) && qp->max_recv_wr < each) {
 		each = qp->max_recv_wr;
 	}
 	return each;
+}
+
+bool workload_is_verified(const struct workload *workload)
+{
+	return workload->workload.verify.method != VERIFY_NONE;
+}
+
+bool workload_takes_receives(const struct workload *workload)
+{
+	return operation_any(workload->workload.ops, workload->workload.op_count,
+			     OPERATION_TAKES_RECEIVE |
+				     (workload_is_verified(workload) ? OPERATION_PLACES : 0));
 }
 
 bool workload_is_answered(const struct workload *workload)

@@ -22,6 +22,7 @@ enum workload_direction { DIRECTION_FORWARD, DIRECTION_REVERSE, DIRECTION_BOTH }
 enum load_model { LOAD_CLOSED, LOAD_OPEN };
 enum load_arrival { ARRIVAL_CONSTANT, ARRIVAL_POISSON };
 enum load_on_full { ON_FULL_DELAY, ON_FULL_DROP };
+enum verify_method { VERIFY_NONE, VERIFY_SEQUENCE, VERIFY_CRC32C };
 enum memory_kind { MEMORY_HOST, MEMORY_HUGEPAGE, MEMORY_DMABUF };
 
 extern const char *const qp_type_names[];
@@ -31,6 +32,7 @@ extern const char *const workload_pattern_names[];
 extern const char *const workload_direction_names[];
 extern const char *const load_model_names[];
 extern const char *const memory_kind_names[];
+extern const char *const verify_method_names[];
 
 struct qp_settings {
 	int qp_type;
@@ -74,6 +76,12 @@ struct load_settings {
 	int on_full; /* with that many in flight */
 };
 
+/* Of streams: whether payload is looked at where it arrives (engine/payload.h). */
+struct verify_settings {
+	int method; /* enum verify_method */
+	uint64_t sample; /* every n-th payload of a queue pair is compared; 1: all of them */
+};
+
 struct workload_settings {
 	int pattern;
 	int direction;
@@ -82,6 +90,7 @@ struct workload_settings {
 	struct load_settings load;
 	uint64_t signal_interval; /* every n-th work request is signalled */
 	uint64_t post_list; /* work requests per ibv_post_send */
+	struct verify_settings verify;
 	uint64_t seed; /* 0 = from the run id, recorded; below 2^63 (JSON) */
 };
 
@@ -145,6 +154,12 @@ bool workload_is_seen_by_receive(const struct workload *workload, uint64_t size_
 				 uint64_t response_bytes);
 /* Whether any write of an answered workload is. */
 bool workload_has_writes_with_immediate(const struct workload *workload);
+
+/* Whether payload is looked at where it arrives. */
+bool workload_is_verified(const struct workload *workload);
+/* Whether an end that answers takes receives: of its own operations, or of the markers that name
+ * verified writes. */
+bool workload_takes_receives(const struct workload *workload);
 
 /* Whether what completed may be lost all the same: the transport has no acknowledgements. */
 bool workload_is_lossy(const struct workload *workload);

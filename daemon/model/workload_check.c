@@ -351,9 +351,19 @@ static void check_intervals(struct workload_check *check)
 unsigned workload_check(const struct workload *workload, workload_report_fn report, void *arg)
 {
 	static void (*const checks[])(struct workload_check * check) = {
-		check_supported, check_operations,    workload_check_transport,	  check_path,
-		check_reads,	 check_memory,	      workload_check_queues,	  check_length,
-		check_intervals, workload_check_load, workload_check_queues_ring, check_memory_kind,
+		check_supported,
+		check_operations,
+		workload_check_transport,
+		check_path,
+		check_reads,
+		check_memory,
+		workload_check_queues,
+		check_length,
+		check_intervals,
+		workload_check_load,
+		workload_check_queues_ring,
+		check_memory_kind,
+		workload_check_verify,
 	};
 	struct workload_check check = { .workload = workload, .report = report, .arg = arg };
 

@@ -22,6 +22,8 @@ bool workload_check_has(const struct workload *workload, unsigned traits);
 void workload_check_transport(struct workload_check *check);
 /* How much, and when. */
 void workload_check_load(struct workload_check *check);
+/* What payload can be verified (workload.verify). */
+void workload_check_verify(struct workload_check *check);
 /* Queue pairs, their queues and what may be in them. */
 void workload_check_queues(struct workload_check *check);
 /* Last: only where nothing else is wrong. */

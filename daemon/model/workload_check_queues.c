@@ -27,7 +27,7 @@ static void check_outstanding(struct workload_check *check)
 					", or raise qp.max_send_wr",
 					outstanding, qp->max_send_wr, qp->num_qps,
 					qp->max_send_wr * qp->num_qps);
-	} else if (workload_check_has(check->workload, OPERATION_TAKES_RECEIVE) &&
+	} else if (workload_takes_receives(check->workload) &&
 		   each > qp->max_recv_wr) {
 		workload_check_complain(check, "qp.max_recv_wr", field,
 					"%" PRIu64 " receives cannot take the %" PRIu64
@@ -133,7 +133,7 @@ static void check_depths(struct workload_check *check)
 {
 	const struct workload *w = check->workload;
 	const struct qp_settings *qp = &w->qp;
-	bool has_receives = workload_check_has(w, OPERATION_TAKES_RECEIVE);
+	bool has_receives = workload_takes_receives(w);
 	uint64_t receives = has_receives ? qp->max_recv_wr : 0;
 	uint64_t total = qp->num_qps * (qp->max_send_wr + receives);
 
@@ -151,7 +151,7 @@ static void check_depths(struct workload_check *check)
 static void check_cq_size(struct workload_check *check)
 {
 	const struct workload *w = check->workload;
-	bool has_receives = workload_check_has(w, OPERATION_TAKES_RECEIVE);
+	bool has_receives = workload_takes_receives(w);
 	uint64_t sends = workload_queue_send_completions(w);
 	uint64_t receives = workload_queue_receive_completions(w, has_receives);
 

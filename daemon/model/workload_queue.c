@@ -37,12 +37,27 @@ uint64_t workload_queue_depth_needed(const struct workload *workload)
 	return signal_interval + post_list - divisor_greatest(signal_interval, post_list);
 }
 
+static uint64_t markers_of(const struct workload *workload)
+{
+	const struct workload_settings *settings = &workload->workload;
+
+	return workload_is_verified(workload) &&
+			       operation_any(settings->ops, settings->op_count, OPERATION_PLACES)
+		       ? WORKLOAD_QUEUE_MARKERS
+		       : 0;
+}
+
+uint64_t workload_queue_send_depth(const struct workload *workload)
+{
+	return workload->qp.max_send_wr + markers_of(workload);
+}
+
 uint64_t workload_queue_send_completions(const struct workload *workload)
 {
 	uint64_t depth = larger(workload_queue_depth_most(workload), PINGPONG_DEPTH);
 
 	depth = depth < workload->qp.max_send_wr ? depth : workload->qp.max_send_wr;
-	return workload->qp.num_qps * (depth + 1);
+	return workload->qp.num_qps * (depth + markers_of(workload) + 1);
 }
 
 uint64_t workload_queue_receive_completions(const struct workload *workload, bool has_receives)

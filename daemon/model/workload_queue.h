@@ -31,6 +31,13 @@ uint64_t workload_queue_depth_least(const struct workload *workload);
 uint64_t workload_queue_depth_needed(const struct workload *workload);
 
 /*
+ * The depth of a send queue: qp.max_send_wr, and, where writes are verified, what is posted beside
+ * the workload: their markers, or the answers to these.
+ */
+#define WORKLOAD_QUEUE_MARKERS 4
+uint64_t workload_queue_send_depth(const struct workload *workload);
+
+/*
  * Completions that can wait at once in the send and in the receive completion queue of an end: all
  * that is in flight, as in an error every request completes, signalled or not, and one more for
  * each queue pair, which tells that its send queue is empty. has_receives: whether the other end

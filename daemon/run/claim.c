@@ -312,6 +312,39 @@ static int check_traffic(const struct claim *claim, struct error *err)
 	return 0;
 }
 
+static int refuse_verification(const char *what, struct error *err)
+{
+	return error_set(err, -EPROTO, ERROR_PEER, "its verification %s", what);
+}
+
+/* Who posts numbers what it sends, who receives counts it, and neither more than there was. */
+static int check_verification(const struct claim *claim, struct error *err)
+{
+	const struct totals *totals = claim->totals;
+	const struct verification *is = &totals->verification;
+	uint64_t under_way = claim->workload->workload.load.outstanding;
+
+	if (!workload_is_verified(claim->workload)) {
+		return totals->has_verification
+			       ? refuse_verification("is not asked for by the assignment", err)
+			       : 0;
+	}
+	if (!totals->has_verification) {
+		return is_posting(claim) ? refuse_verification("is missing", err) : 0;
+	}
+	if (is_posting(claim)
+		    ? is->received > 0 || is->sent > totals->traffic_operations + under_way
+		    : is->sent > 0 || is->received > totals->receives) {
+		return refuse_verification(
+			"has more messages sent or received than its traffic had", err);
+	}
+	if (is->first.is_set != (is->corrupted > 0)) {
+		return refuse_verification(
+			"shows no corrupted payload, or one that it did not count", err);
+	}
+	return 0;
+}
+
 /* One of the slowest operations; `before`: the one above it, or NULL. */
 static int check_slow(const struct claim *claim, size_t index, const struct slow_operation *before,
 		      struct error *err)
@@ -417,7 +450,8 @@ int claim_check(const struct totals *totals, const struct assignment *assignment
 		return r;
 	}
 	if ((r = check_window(&claim, err)) < 0 || (r = check_classes(&claim, err)) < 0 ||
-	    (r = check_slowest(&claim, err)) < 0 || (r = check_traffic(&claim, err)) < 0) {
+	    (r = check_slowest(&claim, err)) < 0 || (r = check_traffic(&claim, err)) < 0 ||
+	    (r = check_verification(&claim, err)) < 0) {
 		return r;
 	}
 	return check_intervals(&claim, err);

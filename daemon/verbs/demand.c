@@ -113,8 +113,16 @@ static void compute_rights(const struct assignment *assignment, struct demand *r
 	ret->qp_access = (from_them & OPERATION_PLACES ? IBV_ACCESS_REMOTE_WRITE : 0u) |
 			 (from_them & OPERATION_IS_ATOMIC ? IBV_ACCESS_REMOTE_ATOMIC : 0u) |
 			 (from_them & OPERATION_READS ? IBV_ACCESS_REMOTE_READ : 0u);
+	/* Markers of verified writes take receives, and are answered by a write. */
+	if (workload_is_verified(&assignment->workload) && (from_them & OPERATION_PLACES)) {
+		from_them |= OPERATION_TAKES_RECEIVE;
+	}
+	if (workload_is_verified(&assignment->workload) && (from_us & OPERATION_PLACES)) {
+		ret->qp_access |= IBV_ACCESS_REMOTE_WRITE;
+	}
 	ret->mr_access = ret->qp_access;
-	if ((from_them & changes) || (from_us & OPERATION_FETCHES)) {
+	if ((from_them & changes) || (from_us & OPERATION_FETCHES) ||
+	    (ret->qp_access & IBV_ACCESS_REMOTE_WRITE)) {
 		ret->mr_access |= IBV_ACCESS_LOCAL_WRITE;
 	}
 	ret->has_atomics = (from_us | from_them) & OPERATION_IS_ATOMIC;
@@ -293,8 +301,8 @@ static int check_limits(const struct demand *demand, const struct assignment *as
 			: "lower it";
 	const struct comparison rows[] = {
 		{ "qp.num_qps", qp->num_qps, "max_qp", limit_of(attr->max_qp), "lower it" },
-		{ "qp.max_send_wr", qp->max_send_wr, "max_qp_wr", limit_of(attr->max_qp_wr),
-		  "lower it" },
+		{ "qp.max_send_wr", workload_queue_send_depth(&assignment->workload), "max_qp_wr",
+		  limit_of(attr->max_qp_wr), "lower it" },
 		{ "qp.max_recv_wr", demand->recv_depth, "max_qp_wr", limit_of(attr->max_qp_wr),
 		  "lower it" },
 		{ "the send completion queue (cq.size)", demand->send_cqe, "max_cqe",

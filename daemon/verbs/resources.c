@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "model/workload_queue.h"
 #include "util/memory.h"
 #include "util/random.h"
 #include "util/text.h"
@@ -109,7 +110,7 @@ static int create_qps(struct resources *resources, const struct demand *demand,
 		.type = demand->qp_type,
 		.send_cq = resources->send_cq,
 		.recv_cq = resources->recv_cq,
-		.max_send_wr = qp->max_send_wr,
+		.max_send_wr = workload_queue_send_depth(&assignment->workload),
 		.max_recv_wr = demand->recv_depth,
 		.max_inline_bytes = demand->max_inline_bytes,
 		.min_inline_bytes = demand->is_inline_fixed ? demand->max_inline_bytes
@@ -178,8 +179,9 @@ static void prepare_receives(struct resources *resources)
 
 		resources->recv_sges[i] = (struct ibv_sge){
 			.addr = (uint64_t)(uintptr_t)resources->buffer + qp * layout->stride_bytes +
-				layout->half_bytes,
-			.length = (uint32_t)layout->half_bytes,
+				layout->half_bytes +
+				i % depth % layout->receive_slots * layout->slot_bytes,
+			.length = (uint32_t)layout->slot_bytes,
 			.lkey = resources->mr->lkey,
 		};
 		resources->recv_wrs[i] = (struct ibv_recv_wr){
@@ -217,7 +219,7 @@ static int post_receives(struct resources *resources, struct steps *steps, struc
 				err, error, ERROR_DEVICE, STAGE_RESOURCE, "ibv_post_recv",
 				"%llu receives of %llu bytes cannot be posted on qp 0x%x of %s",
 				(unsigned long long)depth,
-				(unsigned long long)resources->layout.half_bytes,
+				(unsigned long long)resources->layout.slot_bytes,
 				resources->qps[i]->qp_num, resources->device->name);
 		}
 		call_end(steps, "post_recv", started_mono_ns, 0);

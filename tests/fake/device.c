@@ -193,6 +193,16 @@ void fabric_raise_port(struct fabric *fabric, const char *name, enum ibv_event_t
 	nic_unlock(fabric);
 }
 
+void fabric_set_lie(struct fabric *fabric, const char *name, const struct fabric_lie *lie)
+{
+	nic_lock(fabric);
+	struct fabric_device *device = nic_device(fabric, name);
+	lie_forget(device);
+	device->lie_seen = 0;
+	device->lie = lie != NULL ? *lie : (struct fabric_lie){ 0 };
+	nic_unlock(fabric);
+}
+
 void fabric_set_defect(struct fabric *fabric, const char *name, enum fabric_defect defect,
 		       bool is_on)
 {

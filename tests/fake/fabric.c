@@ -95,6 +95,7 @@ void fabric_free(struct fabric *fabric)
 	free_events(fabric);
 	link_free_all(fabric);
 	for (unsigned i = 0; i < fabric->device_count; i++) {
+		lie_forget(fabric->devices[i]);
 		free(fabric->devices[i]->host);
 		free(fabric->devices[i]);
 	}

@@ -103,6 +103,30 @@ enum fabric_defect {
 	FABRIC_DEFECTS,
 };
 
+/*
+ * What a device does to payload that reaches it whole, behind the verbs' back: everybody is told
+ * that all went well. One-sided operations count where their payload comes to: writes at the
+ * responder, reads and atomics at the requester.
+ */
+enum fabric_lie_kind {
+	FABRIC_LIE_NONE,
+	FABRIC_LIE_CORRUPTS, /* changes its last byte; of atomics the most significant one */
+	FABRIC_LIE_DROPS, /* takes it, and puts it nowhere; of a message nobody hears */
+	FABRIC_LIE_REPEATS, /* a message comes twice; other payload comes again over the next that
+			       has its place */
+	FABRIC_LIE_SWAPS, /* a message comes behind the next one; other payload is put where the
+			     next belongs, and that here */
+};
+
+/* Of payload of 8 bytes and more: others are not counted. RC; of UC and UD only FABRIC_LIE_CORRUPTS
+ * (the rest a link does, too). */
+struct fabric_lie {
+	enum fabric_lie_kind kind;
+	uint32_t skip; /* payloads that are left alone first */
+	uint32_t every; /* then it is one in so many [1] */
+	uint32_t count; /* how often */
+};
+
 /* What happens to the next calls of one verb. */
 struct fabric_verb_fault {
 	int error; /* positive errno it fails with; 0: it succeeds, late */
@@ -180,6 +204,8 @@ void fabric_raise_port(struct fabric *fabric, const char *name, enum ibv_event_t
 		       int port_num);
 void fabric_set_defect(struct fabric *fabric, const char *name, enum fabric_defect defect,
 		       bool is_on);
+/* Replaces an earlier one; NULL: it is honest again. */
+void fabric_set_lie(struct fabric *fabric, const char *name, const struct fabric_lie *lie);
 /* What it allows from now on, active and maximum; nothing tells of it, as on soft-RoCE. */
 void fabric_set_mtu(struct fabric *fabric, const char *name, enum ibv_mtu mtu);
 /* Takes effect at once, GID_CHANGE is raised. */

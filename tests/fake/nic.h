@@ -66,6 +66,17 @@ struct link_state {
 	uint64_t last_arrival_ns;
 };
 
+/* Payload that is kept to come once more, or later. */
+struct held {
+	uint64_t addr; /* 0: of a message */
+	uint64_t value; /* of an atomic */
+	uint32_t bytes;
+	uint32_t qpn; /* whose queue pair waits for it */
+	bool is_waiting;
+	uint8_t *data; /* owned */
+};
+#define LIE_HELD_MOST 64
+
 struct fabric_device {
 	struct ibv_device ib; /* first: an ibv_device is one of ours */
 	struct fabric *fabric;
@@ -92,6 +103,11 @@ struct fabric_device {
 
 	bool has_defect[FABRIC_DEFECTS];
 	struct fabric_verb_fault faults[FABRIC_VERBS];
+	struct fabric_lie lie;
+	uint32_t lie_seen;
+	struct held held[LIE_HELD_MOST]; /* to come again over what comes to their place */
+	unsigned held_count;
+	struct held swapped; /* what waits for the next one */
 	bool has_fault[FABRIC_VERBS];
 	unsigned fault_version[FABRIC_VERBS]; /* changes when it is set or cleared */
 	struct fabric_counters counters;
@@ -493,6 +509,15 @@ bool wire_arrived(const struct flight *flight);
 struct link_state *link_state(struct fabric *fabric, const struct fabric_device *from,
 			      const struct fabric_device *to);
 void link_free_all(struct fabric *fabric);
+
+/* What becomes of the next payload that came to a device whole. */
+enum fabric_lie_kind lie_next(struct fabric_device *device, uint64_t bytes);
+void lie_corrupt(uint8_t *bytes, uint64_t length);
+/* Keeps what is at addr, and puts it there again over the payload that comes after. */
+void lie_repeat(struct fabric_device *device, uint64_t addr, uint64_t bytes);
+/* New payload is at addr: what was kept for that place comes over it. */
+void lie_replay(struct fabric_device *device, uint64_t addr, uint64_t bytes);
+void lie_forget(struct fabric_device *device);
 
 #define WIRE_HEADER_BYTES 58 /* Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4 */
 #define WIRE_GAP_BYTES 24 /* preamble, frame checksum, gap: takes time, not counted */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* What the requester makes of acknowledgements, negative ones, read responses and silence. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "fake/nic.h"
 
 /* The IBTA table of RNR timers in units of 10 us, by code. */
@@ -256,6 +259,52 @@ static struct send_wqe *answered(struct fake_qp *qp, const struct flight *flight
 	return wqe->status == IBV_WC_SUCCESS ? wqe : NULL;
 }
 
+/* Where what is fetched comes to; of one piece. */
+static uint64_t place_of(struct fake_qp *qp)
+{
+	return requester_pieces(qp, qp->sq_head, NULL).sges[0].addr;
+}
+
+/* What comes to a place: it may have been kept for another, changed, or not come at all. */
+static void put(struct fake_qp *qp, const uint8_t *data, uint64_t bytes)
+{
+	struct fabric_device *device = qp->device;
+	enum fabric_lie_kind lie = lie_next(device, bytes);
+	struct ibv_sge from = { .addr = (uintptr_t)data, .length = (uint32_t)bytes };
+	uint64_t place = place_of(qp);
+
+	if (lie == FABRIC_LIE_DROPS) {
+		return;
+	}
+	copy_pieces(requester_pieces(qp, qp->sq_head, NULL), 0, (struct pieces){ &from, 1 }, 0,
+		    bytes);
+	lie_replay(device, place, bytes);
+	if (lie == FABRIC_LIE_CORRUPTS) {
+		lie_corrupt((uint8_t *)(uintptr_t)place, bytes);
+	} else if (lie == FABRIC_LIE_REPEATS) {
+		lie_repeat(device, place, bytes);
+	}
+	if (device->swapped.is_waiting) {
+		memcpy((void *)(uintptr_t)place, device->swapped.data, bytes);
+		free(device->swapped.data);
+		device->swapped = (struct held){ 0 };
+	} else if (lie == FABRIC_LIE_SWAPS) {
+		device->swapped = (struct held){ .is_waiting = true, .bytes = (uint32_t)bytes };
+		device->swapped.data = nic_alloc(1, bytes);
+		memcpy(device->swapped.data, data, bytes);
+	}
+}
+
+/* Who swaps puts here what the next one is to get. */
+static bool swaps_next(const struct fake_qp *qp)
+{
+	const struct fabric_lie *lie = &qp->device->lie;
+	uint32_t every = lie->every > 0 ? lie->every : 1;
+
+	return lie->kind == FABRIC_LIE_SWAPS && lie->count > 0 && !qp->device->swapped.is_waiting &&
+	       qp->device->lie_seen >= lie->skip && (qp->device->lie_seen - lie->skip) % every == 0;
+}
+
 /* Copies packets [acked, acked + count) of the read at the head. False: the pair failed, or the
  * source is gone. */
 static bool take_read(struct fake_qp *qp, struct send_wqe *wqe, const struct flight *flight,
@@ -278,6 +327,19 @@ static bool take_read(struct fake_qp *qp, struct send_wqe *wqe, const struct fli
 		return false;
 	}
 	nic_touch(qp->device);
+	if (wqe->acked == 0 && count == wqe->packets) {
+		const uint8_t *data = (const uint8_t *)(uintptr_t)remote.addr;
+		bool swaps = swaps_next(qp) && qp->sq_head + 1 < qp->sq_fresh;
+
+		put(qp, data, to);
+		if (swaps) {
+			memcpy((void *)(uintptr_t)place_of(qp),
+			       (const void *)(uintptr_t)requester_wqe(qp, qp->sq_head + 1)
+				       ->remote_addr,
+			       to);
+		}
+		return true;
+	}
 	copy_pieces(requester_pieces(qp, qp->sq_head, NULL), from, (struct pieces){ &remote, 1 },
 		    from, to - from);
 	return true;
@@ -317,7 +379,6 @@ void requester_atomic(struct fabric *fabric, struct event *event)
 	const struct flight *flight = &event->flight;
 	struct fake_qp *qp = receiver(flight);
 	struct send_wqe *wqe = qp != NULL ? answered(qp, flight) : NULL;
-	struct ibv_sge value = { .addr = (uintptr_t)&flight->value, .length = 8 };
 
 	(void)fabric;
 	if (wqe == NULL || flight->psn != wqe->psn) {
@@ -328,7 +389,15 @@ void requester_atomic(struct fabric *fabric, struct event *event)
 		requester_fail(qp, status);
 		return;
 	}
-	copy_pieces(requester_pieces(qp, qp->sq_head, NULL), 0, (struct pieces){ &value, 1 }, 0, 8);
+	bool swaps = swaps_next(qp);
+	put(qp, (const uint8_t *)&flight->value, sizeof(flight->value));
+	if (swaps) {
+		/* What the next one gets, if it is the next to change that memory. */
+		uint64_t next = wqe->opcode == IBV_WR_ATOMIC_CMP_AND_SWP
+					? wqe->swap
+					: flight->value + wqe->compare_add;
+		memcpy((void *)(uintptr_t)place_of(qp), &next, sizeof(next));
+	}
 	requester_complete(qp, IBV_WC_SUCCESS);
 	go_on(qp);
 	fail_stuck(qp);

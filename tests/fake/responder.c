@@ -284,6 +284,93 @@ static void copy_in(struct fake_qp *qp, const struct fake_qp *src, uint64_t posi
 	}
 }
 
+/* Where payload that came to this end lies; of one piece. */
+static uint8_t *place_of(struct fake_qp *qp, const struct send_wqe *wqe)
+{
+	return (uint8_t *)(uintptr_t)(opcode_is_send(wqe->opcode) ? qp_recv_pieces(qp).sges[0].addr
+								  : wqe->remote_addr);
+}
+
+/* The one that was kept comes behind this one, or changes places with it. */
+static void end_swap(struct fake_qp *qp, const struct send_wqe *wqe, uint32_t src_qp)
+{
+	struct held held = qp->device->swapped;
+	struct send_wqe kept = *wqe;
+
+	qp->device->swapped = (struct held){ 0 };
+	if (wqe->opcode == IBV_WR_RDMA_WRITE) {
+		memcpy((void *)(uintptr_t)held.addr, place_of(qp, wqe), wqe->length);
+		memcpy(place_of(qp, wqe), held.data, wqe->length);
+	} else {
+		receive_message(qp, wqe, src_qp);
+		kept.imm = (uint32_t)held.value;
+		if (!has_recv(qp)) {
+			nic_die("no receive for a message that comes late");
+		}
+		if (opcode_is_send(wqe->opcode)) {
+			memcpy(place_of(qp, wqe), held.data, held.bytes);
+		}
+		receive_message(qp, &kept, src_qp);
+	}
+	free(held.data);
+}
+
+static void begin_swap(struct fake_qp *qp, const struct send_wqe *wqe, uint64_t position,
+		       struct fake_qp *src)
+{
+	struct held *held = &qp->device->swapped;
+	struct ibv_sge scratch, data;
+
+	*held = (struct held){ .addr = wqe->remote_addr,
+			       .value = wqe->imm,
+			       .bytes = wqe->length,
+			       .qpn = qp->ib.qp_num,
+			       .is_waiting = true };
+	held->data = nic_alloc(1, wqe->length);
+	data = (struct ibv_sge){ .addr = (uintptr_t)held->data, .length = wqe->length };
+	copy_pieces((struct pieces){ &data, 1 }, 0, requester_pieces(src, position, &scratch), 0,
+		    wqe->length);
+	if (wqe->opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+		copy_in(qp, src, position, 0, wqe->packets);
+	}
+}
+
+/* A message that came whole: a device may lie about it. */
+static void take_whole(struct fake_qp *qp, struct fake_qp *src, const struct flight *flight)
+{
+	const struct send_wqe *wqe = requester_wqe(src, flight->position);
+	enum fabric_lie_kind lie = lie_next(qp->device, wqe->length);
+	bool is_message = opcode_is_send(wqe->opcode) || opcode_has_imm(wqe->opcode);
+
+	if (lie == FABRIC_LIE_SWAPS && !qp->device->swapped.is_waiting) {
+		begin_swap(qp, wqe, flight->position, src);
+		return;
+	}
+	if (lie == FABRIC_LIE_DROPS) {
+		return;
+	}
+	copy_in(qp, src, flight->position, 0, wqe->packets);
+	if (lie == FABRIC_LIE_CORRUPTS) {
+		lie_corrupt(place_of(qp, wqe), wqe->length);
+	}
+	if (wqe->length > 0 && qp->device->swapped.is_waiting &&
+	    qp->device->swapped.qpn == qp->ib.qp_num) {
+		end_swap(qp, wqe, flight->from_qpn);
+		return;
+	}
+	if (!is_message) {
+		lie_replay(qp->device, wqe->remote_addr, wqe->length);
+	}
+	if (lie == FABRIC_LIE_REPEATS && !is_message) {
+		lie_repeat(qp->device, wqe->remote_addr, wqe->length);
+	}
+	receive_message(qp, wqe, flight->from_qpn);
+	if (lie == FABRIC_LIE_REPEATS && is_message && has_recv(qp)) {
+		copy_in(qp, src, flight->position, 0, wqe->packets);
+		receive_message(qp, wqe, flight->from_qpn);
+	}
+}
+
 /* Packets [first, first + count) of a message, the next ones expected. */
 static void take_packets(struct fake_qp *qp, struct fake_qp *src, const struct flight *flight,
 			 uint32_t first, uint32_t count)
@@ -303,9 +390,13 @@ static void take_packets(struct fake_qp *qp, struct fake_qp *src, const struct f
 	}
 	/* the last packet needs a receive: all before it are taken */
 	count -= lacks_recv;
-	copy_in(qp, src, flight->position, first, count);
 	qp->expected_psn = psn_add(qp->expected_psn, count);
-	if (is_last && !lacks_recv) {
+	if (first == 0 && is_last && !lacks_recv) {
+		take_whole(qp, src, flight);
+	} else {
+		copy_in(qp, src, flight->position, first, count);
+	}
+	if (first > 0 && is_last && !lacks_recv) {
 		receive_message(qp, wqe, flight->from_qpn);
 	}
 	if (count > 0) {

@@ -165,6 +165,10 @@ static void take_datagram(struct fake_qp *qp, const struct flight *flight)
 	copy_pieces(qp_recv_pieces(qp), 0, (struct pieces){ &grh_sge, 1 }, 0, sizeof(grh));
 	copy_pieces(qp_recv_pieces(qp), sizeof(grh), (struct pieces){ &data, 1 }, 0,
 		    payload->bytes);
+	if (lie_next(qp->device, payload->bytes) == FABRIC_LIE_CORRUPTS) {
+		lie_corrupt((uint8_t *)(uintptr_t)qp_recv_pieces(qp).sges[0].addr + sizeof(grh),
+			    payload->bytes);
+	}
 	fill_wc(flight, UNRELIABLE_GRH_BYTES, &wc);
 	qp_complete_recv(qp, &wc, payload->is_solicited);
 }
@@ -223,6 +227,12 @@ static void take_uc(struct fake_qp *qp, const struct flight *flight)
 		nic_touch(qp->device);
 		copy_pieces(is_send ? qp_recv_pieces(qp) : (struct pieces){ &remote, 1 },
 			    payload->offset, (struct pieces){ &data, 1 }, 0, bytes);
+		if (bytes == payload->length &&
+		    lie_next(qp->device, bytes) == FABRIC_LIE_CORRUPTS) {
+			lie_corrupt((uint8_t *)(uintptr_t)(is_send ? qp_recv_pieces(qp).sges[0].addr
+								   : payload->remote_addr),
+				    bytes);
+		}
 	}
 	qp->uc_first = flight->first + flight->count;
 	qp->drops_message = flight->has_gap;

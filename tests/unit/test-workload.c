@@ -399,7 +399,7 @@ static void later_keys_say_what_to_do_instead(void **state)
 		WRITE "run: {bytes: 1GiB}\n",
 		WRITE "run: {steady_state: {}}\n",
 		WRITE "cpu: {threads: 2}\n",
-		"workload: {pattern: stream, verify: {method: crc32c}, ops: [{op: write, size: 8B}]}\n",
+		"workload: {pattern: stream, recv_post_list: 2, ops: [{op: write, size: 8B}]}\n",
 	};
 
 	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
