@@ -27,8 +27,7 @@ static void check_outstanding(struct workload_check *check)
 					", or raise qp.max_send_wr",
 					outstanding, qp->max_send_wr, qp->num_qps,
 					qp->max_send_wr * qp->num_qps);
-	} else if (workload_takes_receives(check->workload) &&
-		   each > qp->max_recv_wr) {
+	} else if (workload_takes_receives(check->workload) && each > qp->max_recv_wr) {
 		workload_check_complain(check, "qp.max_recv_wr", field,
 					"%" PRIu64 " receives cannot take the %" PRIu64
 					" operations that a queue pair may have in flight; "

@@ -91,6 +91,57 @@ UNRELIABLE='
   [ "$status" -eq 0 ]
 }
 
+@test "C57 payload of each operation is verified over RC, UC and UD, and none is wrong" {
+  run guest "$OPERATIONS"'
+    checked() {  # name, method, operations, its other keys, size [, more lines..]
+      local name=$1 method=$2 ops=$3 keys=$4; shift 4
+      scenario "$name" "{ pattern: stream, verify: { method: $method }, ops: [$ops], load: { model: closed, outstanding: 16 }$keys }" "{ warmup: 0, iterations: 300 }" "$@" "expect: [ verify_errors == 0 ]"
+    }
+    checked rc-many sequence "{ op: send, size: 24B }, { op: write, size: [ 64B, 20000B ] }, { op: read, size: 4KiB }, { op: atomic_fetch_and_add, size: 8B }, { op: atomic_cmp_and_swp, size: 8B }" "" "qp: { num_qps: 3 }"
+    checked rc-immediate crc32c "{ op: send_with_imm, size: 9000B }, { op: write_with_imm, size: 9000B }, { op: read, size: 9000B }" ", signal_interval: 4, post_list: 2"
+    checked uc crc32c "{ op: send, size: 9000B }, { op: send_with_imm, size: 24B }, { op: write_with_imm, size: 9000B }" "" "qp: { qp_type: UC, max_recv_wr: 400 }"
+    checked ud sequence "{ op: send, size: 1KiB }, { op: send_with_imm, size: 64B }" "" "qp: { qp_type: UD, max_recv_wr: 400 }"
+    nodes_up ./*.yaml
+    for name in ./*.yaml; do
+      name=${name##*/}; name=${name%.yaml}
+      run_scenario 1 "$name" r.json
+      verdict r.json pass
+      holds r.json ".measurements[0] | .completed == 300 and (.verification | .verified == 300 and .corrupted + .lost + .duplicated + .reordered == 0 and .first_corrupted == null)"
+    done
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "C57 over UC and UD what the network loses, repeats and reorders is counted apart by verified payload" {
+  run guest '
+    EVENT="cq: { mode: event }" LOAD="load: { model: closed, outstanding: 8 }"
+    for type in UC UD; do
+      scenario "sends-${type,,}" "{ pattern: stream, verify: { method: sequence }, ops: [{ op: send, size: 512B }], $LOAD }" "{ warmup: 0, iterations: 1000 }" "qp: { qp_type: $type, max_recv_wr: 2000 }" "$EVENT"
+    done
+    scenario writes-uc "{ pattern: stream, verify: { method: sequence }, ops: [{ op: write_with_imm, size: 512B }], $LOAD }" "{ warmup: 0, iterations: 500 }" "qp: { qp_type: UC, max_recv_wr: 4000 }"
+    nodes_up ./*.yaml
+    node_meets 1 devices
+    tc qdisc add dev veth0 root netem loss 1% duplicate 1%
+    for name in sends-uc sends-ud writes-uc; do
+      run_scenario 1 $name r.json
+      # 1 % of 1,000 (500): 10 (5), five standard deviations of 3.2 (2.2) above.
+      holds r.json ".measurements[0] | .completed as \$n | .verification | .sent == \$n and .received + .lost == \$n and .lost <= 17 + \$n / 80 and .corrupted == 0"
+      [[ $name == writes-uc ]] || holds r.json ".measurements[0].verification | .lost > 0 and .duplicated > 0 and .duplicated <= 30"
+      [[ $name == writes-uc ]] || verdict r.json degraded
+      [[ $name == writes-uc ]] || finding r.json RDT-0143
+    done
+    tc qdisc replace dev veth0 root netem delay 1ms reorder 95%
+    run_scenario 1 sends-ud r.json
+    verdict r.json degraded
+    finding r.json RDT-0143
+    holds r.json ".measurements[0].verification | .reordered > 5 and .lost == 0 and .duplicated == 0 and .verified == 1000"
+  '
+  echo "$output"
+  "$LAB" exec --name "$(lab_name)" -- lab-reset
+  [ "$status" -eq 0 ]
+}
+
 # As streams they are in table.bats. A write is seen in memory, and no event tells of it.
 @test "each operation is answered in a ping-pong, polling and with completion events, and passes" {
   run guest "$OPERATIONS"'
