@@ -71,7 +71,17 @@ void verify_evidence_find(struct measurement *measurement)
 	struct verification both;
 	uint64_t wrong;
 
-	if (!delivery_verified(measurement, &both)) {
+	if (!workload_is_verified(&measurement->assignment.workload)) {
+		return;
+	}
+	if (!delivery_verified(measurement, &both) ||
+	    both.verified + verification_errors(&both) == 0) {
+		/* With an error, that is the reason, and said already. */
+		if (error_is_set(&measurement->first_error.error)) {
+			return;
+		}
+		finding_add(&measurement->findings, FINDING_NOTHING_MEASURED, CONFIDENCE_CERTAIN,
+			    NULL, "payload was to be verified, and none was");
 		return;
 	}
 	wrong = wrong_of(measurement, &both);

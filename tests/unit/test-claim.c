@@ -396,6 +396,36 @@ static void of_two_ends_that_post_each_is_held_against_the_operations(void **sta
 	differs(scene, ROLE_RESPONDER, "classes[0] has 101 operations");
 }
 
+static void verification_is_of_those_who_were_asked_and_within_their_traffic(void **state)
+{
+	struct scene *scene = *state;
+	struct totals *totals = &scene->totals;
+	struct workload_settings *settings = &scene->assignment->workload.workload;
+
+	totals->has_verification = true;
+	differs(scene, ROLE_INITIATOR, "its verification is not asked for");
+	settings->verify.method = VERIFY_SEQUENCE;
+	settings->verify.sample = 1;
+	settings->load.outstanding = 16;
+	fits(scene, ROLE_INITIATOR);
+	totals->traffic_operations = 1000;
+	totals->traffic_bytes = INT64_MAX;
+	totals->verification.sent = 1016;
+	fits(scene, ROLE_INITIATOR);
+	totals->verification.sent = 1017;
+	differs(scene, ROLE_INITIATOR, "more messages sent or received");
+	totals->verification.sent = 0;
+	totals->verification.received = 1;
+	differs(scene, ROLE_INITIATOR, "more messages sent or received");
+	totals->verification.received = 0;
+	totals->verification.corrupted = 1;
+	differs(scene, ROLE_INITIATOR, "shows no corrupted payload");
+	totals->verification.first.is_set = true;
+	fits(scene, ROLE_INITIATOR);
+	totals->has_verification = false;
+	differs(scene, ROLE_INITIATOR, "its verification is missing");
+}
+
 static void an_end_that_the_assignment_does_not_have_is_told(void **state)
 {
 	struct scene *scene = *state;
@@ -445,6 +475,9 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			of_two_ends_that_post_each_is_held_against_the_operations, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			verification_is_of_those_who_were_asked_and_within_their_traffic, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(an_end_that_the_assignment_does_not_have_is_told,
 						set_up, tear_down),

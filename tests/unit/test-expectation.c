@@ -54,6 +54,8 @@ static void every_metric_has_its_unit(void **state)
 	assert_true(accept("lost_ops.ratio <= 0.1%").limit == 0.001);
 	assert_int_equal(accept("lost_ops.ratio <= 0.1%").statistic, STATISTIC_RATIO);
 	assert_true(accept("lost_ops == 0").limit == 0);
+	assert_int_equal(accept("verify_errors == 0").metric, METRIC_VERIFY_ERRORS);
+	assert_int_equal(accept("verify_errors.reordered <= 5").statistic, STATISTIC_REORDERED);
 	assert_true(accept("late_ops.ratio <= 0.1%").limit == 0.001);
 	assert_int_equal(accept("late_ops.ratio <= 0.1%").statistic, STATISTIC_RATIO);
 	assert_true(accept("dropped_ops == 0").limit == 0);
@@ -120,6 +122,9 @@ static void wrong_expressions_are_refused_with_what_to_write(void **state)
 		{ "lost_ops.mean <= 1%", "lost_ops.ratio" },
 		{ "lost_ops <= 1%", "needs a whole number" },
 		{ "send.lost_ops == 0", "leave it out" },
+		{ "verify_errors.late == 0", "verify_errors.corrupted" },
+		{ "send.verify_errors == 0", "leave it out" },
+		{ "verify_errors <= 1%", "needs a whole number" },
 		{ "late_ops <= 1%", "late_ops.ratio" },
 		{ "late_ops.mean <= 1%", "late_ops.ratio" },
 		{ "late_ops.ratio <= 5ms", "needs a share" },

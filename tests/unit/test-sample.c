@@ -21,6 +21,9 @@ static void fill(struct totals *totals)
 	totals->clock_drift_ppm = -0.25;
 	totals->late_operations = 5;
 	totals->dropped_operations = 6;
+	totals->has_verification = true;
+	totals->verification.verified = 299;
+	totals->verification.lost = 1;
 	totals->is_half_round_trip[OPERATION_WRITE] = true;
 	totals->is_round_trip = true;
 	text_copy(totals->clock, sizeof(totals->clock), "virtual");
@@ -89,6 +92,9 @@ static void totals_come_back_from_json(void **state)
 			    sizeof(struct histogram));
 	assert_int_equal(read.late_operations, 5);
 	assert_int_equal(read.dropped_operations, 6);
+	assert_true(read.has_verification);
+	assert_int_equal(read.verification.verified, 299);
+	assert_int_equal(read.verification.lost, 1);
 	assert_true(read.is_half_round_trip[OPERATION_WRITE]);
 	assert_true(read.is_round_trip);
 	assert_false(read.is_half_round_trip[OPERATION_READ]);

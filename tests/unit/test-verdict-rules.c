@@ -325,6 +325,71 @@ static void only_a_receiver_that_was_short_of_cpu_excuses_a_loss(void **state)
 	}
 }
 
+/* Payload that was verified at both ends, and what was wrong with it. */
+static struct run *verified_run(int qp_type, struct verification found)
+{
+	struct run *run = new_run();
+	struct measurement *m = run->measurements[0];
+
+	m->assignment.workload.qp.qp_type = qp_type;
+	m->assignment.workload.workload.pattern = PATTERN_STREAM;
+	m->assignment.workload.workload.verify.method = VERIFY_SEQUENCE;
+	m->initiator.totals.has_verification = true;
+	m->initiator.totals.verification.sent = 1000;
+	m->initiator.totals.traffic_operations = 1000;
+	m->responder.has_totals = true;
+	m->responder.totals.has_verification = true;
+	m->responder.totals.receives = 1000;
+	m->responder.totals.verification = found;
+	m->responder.totals.verification.received = 1000;
+	return run;
+}
+
+static void judge_verified(int qp_type, struct verification found, enum verdict verdict,
+			   const char *expectation)
+{
+	struct run *run = verified_run(qp_type, found);
+
+	if (expectation) {
+		expect(run, expectation, SEVERITY_FAIL);
+	}
+	judge(run, verdict);
+}
+
+static void what_verified_payload_came_to_decides(void **state)
+{
+	const struct verification good = { .verified = 1000 };
+	const struct verification bad = { .verified = 999, .corrupted = 1 };
+	const struct verification twice = { .verified = 1000, .duplicated = 1 };
+	const struct verification late = { .verified = 1000, .reordered = 3 };
+	const struct verification empty = { .verified = 999, .lost = 1 };
+	const struct verification none = { 0 };
+	struct run *run;
+
+	(void)state;
+	judge_verified(QP_TYPE_RC, good, VERDICT_PASS, "verify_errors == 0");
+	judge_verified(QP_TYPE_RC, bad, VERDICT_FAIL, NULL);
+	judge_verified(QP_TYPE_RC, bad, VERDICT_FAIL, "verify_errors <= 5");
+	judge_verified(QP_TYPE_RC, twice, VERDICT_FAIL, NULL);
+	judge_verified(QP_TYPE_RC, late, VERDICT_FAIL, "verify_errors <= 5");
+	judge_verified(QP_TYPE_RC, empty, VERDICT_FAIL, NULL);
+	judge_verified(QP_TYPE_UD, bad, VERDICT_FAIL, NULL);
+	judge_verified(QP_TYPE_UC, empty, VERDICT_FAIL, NULL);
+	judge_verified(QP_TYPE_UD, twice, VERDICT_DEGRADED, NULL);
+	judge_verified(QP_TYPE_UD, late, VERDICT_PASS, "verify_errors.reordered <= 3");
+	judge_verified(QP_TYPE_UD, late, VERDICT_FAIL, "verify_errors.reordered <= 2");
+	/* Asked for, and it did not happen. */
+	judge_verified(QP_TYPE_RC, none, VERDICT_INCONCLUSIVE, NULL);
+	judge_verified(QP_TYPE_RC, none, VERDICT_INCONCLUSIVE, "verify_errors == 0");
+	/* What one that came twice would hide. */
+	run = verified_run(QP_TYPE_UD, twice);
+	run->measurements[0]->responder.totals.verification.received = 999;
+	expect(run, "lost_ops == 1", SEVERITY_FAIL);
+	expect(run, "verify_errors.lost == 1", SEVERITY_FAIL);
+	expect(run, "verify_errors.duplicated == 1", SEVERITY_FAIL);
+	judge(run, VERDICT_PASS);
+}
+
 static void a_run_takes_the_worst_of_its_measurements(void **state)
 {
 	struct run *run = new_run();
@@ -395,6 +460,7 @@ int main(void)
 		cmocka_unit_test(
 			what_did_not_arrive_degrades_unless_it_may_be_lost_and_nothing_at_all_fails),
 		cmocka_unit_test(only_a_receiver_that_was_short_of_cpu_excuses_a_loss),
+		cmocka_unit_test(what_verified_payload_came_to_decides),
 		cmocka_unit_test(a_run_takes_the_worst_of_its_measurements),
 		cmocka_unit_test(an_error_of_the_run_itself_counts),
 		cmocka_unit_test(a_run_without_measurements_does_not_pass),
