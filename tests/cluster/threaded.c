@@ -58,6 +58,13 @@ static const char scenarios[] =
 	"                ops: [{ op: write, weight: 2, size: 4KiB }, { op: send, size: 256B }] }\n"
 	"    run: { warmup: 0s, iterations: 2000, stall_timeout: 60s }\n"
 	"    expect: [errors == 0]\n"
+	"  - name: verified\n"
+	"    disruptive: true\n"
+	"    qp: { num_qps: 2 }\n"
+	"    workload: { pattern: stream, verify: { method: crc32c }, load: { outstanding: 16 },\n"
+	"                ops: [{ op: write, size: 4KiB }, { op: send, size: 256B }, { op: read, size: 1KiB }] }\n"
+	"    run: { warmup: 0s, iterations: 1000, stall_timeout: 60s }\n"
+	"    expect: [errors == 0, verify_errors == 0]\n"
 	"  - name: both\n"
 	"    disruptive: true\n"
 	"    qp: { num_qps: 2 }\n"
@@ -66,7 +73,7 @@ static const char scenarios[] =
 	"    run: { warmup: 0s, iterations: 1000, stall_timeout: 60s }\n"
 	"    expect: [errors == 0]\n";
 
-static const char *const names[] = { "ping", "stream", "both", "cm" };
+static const char *const names[] = { "ping", "stream", "both", "cm", "verified" };
 
 struct member {
 	size_t index;
@@ -182,7 +189,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 		return 0;
 	}
 	if (member->begun < RUNS && peers_are_up(parts)) {
-		assert_int_equal(daemon_run(member->daemon, names[member->begun++ % 4], id, NULL),
+		assert_int_equal(daemon_run(member->daemon, names[member->begun++ % 5], id, NULL),
 				 0);
 	}
 	if (member->begun > 0 && member->reloads < 3 && !member->is_reloading) {
