@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ctl/connections.h"
 #include "ctl/field.h"
 #include "ctl/table.h"
 
@@ -493,6 +494,10 @@ void operations_print(const json_t *measurement, struct paper *paper, unsigned i
 	const json_t *groups = field_array(measurement, "operations");
 	bool is_mutual = field_find(measurement, "both") != NULL;
 
+	if (connections_has(measurement)) {
+		connections_print(measurement, paper, indent);
+		return;
+	}
 	if (count_scope(groups, "size") == 0) {
 		return;
 	}
@@ -519,6 +524,10 @@ void operations_sum_up(const json_t *measurement, struct text *out)
 	char p50[UNITS_SIZE];
 	char max[UNITS_SIZE];
 
+	if (connections_has(measurement)) {
+		connections_sum_up(measurement, out);
+		return;
+	}
 	if (all == NULL) {
 		return;
 	}

@@ -220,3 +220,15 @@ void fault_call(struct flow *flow, const char *call, int number, size_t qp_index
 	}
 	end_with_error(flow, now_ticks);
 }
+
+void fault_manager(struct flow *flow, const struct error *err, uint64_t now_ticks)
+{
+	struct failure *failure = first_failure(flow, now_ticks);
+
+	if (failure) {
+		failure->error = *err;
+		/* Connections are the traffic here: it had begun. */
+		failure->error.stage = STAGE_RUN;
+	}
+	end_with_error(flow, now_ticks);
+}

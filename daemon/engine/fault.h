@@ -26,5 +26,7 @@ void fault_wr_id(struct flow *flow, const struct ibv_wc *wc, uint64_t now_ticks)
  */
 void fault_stall(struct flow *flow, uint64_t now_ticks);
 void fault_deadline(struct flow *flow, uint64_t now_ticks);
+/* A connection came to nothing. */
+void fault_manager(struct flow *flow, const struct error *err, uint64_t now_ticks);
 /* An open load is so late that its path cannot carry it: PACER_BEHIND_MOST_NS. */
 void fault_behind(struct flow *flow, uint64_t now_ticks);

@@ -63,6 +63,11 @@ static int expand_classes(struct flow *flow, struct error *err)
 		earlier(workload->qp.max_inline_data, flow->resources->max_inline_data);
 	uint64_t total;
 
+	if (flow->pattern->is_connecting) {
+		/* Of the whole set-up: for the intervals. */
+		flow->class_count = 1;
+		return 0;
+	}
 	flow->class_count = operation_classes(workload->workload.ops, workload->workload.op_count,
 					      max_inline_bytes, flow->classes, &total);
 	if (flow->class_count == 0) {
@@ -449,6 +454,10 @@ uint64_t flow_next_ticks(const struct flow *flow)
 
 int flow_sleep_fd(struct flow *flow)
 {
+	if (flow->pattern->sleep_fd && flow->state <= FLOW_CLOSING) {
+		flow->has_slept = true;
+		return flow->pattern->sleep_fd(flow);
+	}
 	if (!flow->resources->channel || flow->state > FLOW_CLOSING) {
 		return -1;
 	}

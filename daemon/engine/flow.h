@@ -51,6 +51,7 @@ struct flow;
 struct flow_pattern {
 	const char *name;
 	bool may_linger; /* when it is stopped: flow_stop */
+	bool is_connecting; /* it has connections, and no operations */
 	/* Setup thread. 0, or -errno with err. release takes what a failed prepare left, too. */
 	int (*prepare)(struct flow *flow, struct error *err);
 	void (*release)(struct flow *flow);
@@ -84,6 +85,11 @@ struct flow_pattern {
 	bool (*verification)(const struct flow *flow, struct verification *ret);
 	/* Fills posted, completed and bytes of each class in the window. NULL: has no classes. */
 	void (*class_totals)(const struct flow *flow, struct class_totals *classes);
+	/* What to sleep on, whatever cq.mode says. NULL: the channel of completions, if there is
+	 * one. */
+	int (*sleep_fd)(const struct flow *flow);
+	/* What it has instead of classes; the caller takes it. NULL: none. */
+	struct connections *(*connections)(struct flow *flow);
 };
 
 struct flow {

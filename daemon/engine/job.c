@@ -230,8 +230,8 @@ static void run_connect(struct setup_task *setup)
 	if (own->error == 0 && !traffic_is_passive(job->traffic)) {
 		snprintf(name, sizeof(name), "worker-%u", job->index);
 		own->error = worker_new(&job->worker, name, &job->placement,
-					job->assignment.workload.cq.mode == CQ_MODE_EVENT,
-					job->pool->reports, job, &own->err);
+					traffic_may_sleep(job->traffic), job->pool->reports, job,
+					&own->err);
 	}
 	if (own->error == 0) {
 		job_evidence_before(job);

@@ -9,7 +9,7 @@ static struct guard_look look(const struct job *job)
 	return (struct guard_look){
 		.mono_ns = clock_mono_ns(),
 		/* One that sleeps until completions come uses less than it could. */
-		.worker_cpu_ns = job->worker && job->assignment.workload.cq.mode == CQ_MODE_POLL
+		.worker_cpu_ns = job->worker && !traffic_may_sleep(job->traffic)
 					 ? worker_cpu_ns(job->worker)
 					 : UINT64_MAX,
 		.memory_pressure_ns = supply_memory_pressure_ns(job->pool->sys_root),

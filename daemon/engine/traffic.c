@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "engine/connects.h"
 #include "engine/flow.h"
 #include "engine/inspect.h"
 #include "engine/pingpong.h"
@@ -26,7 +27,8 @@ static bool needs_nobody(const struct assignment *assignment)
 {
 	const struct workload_settings *workload = &assignment->workload.workload;
 
-	if (assignment->role == ROLE_INITIATOR || workload->direction == DIRECTION_BOTH) {
+	if (assignment->role == ROLE_INITIATOR || workload->direction == DIRECTION_BOTH ||
+	    workload_is_connecting(&assignment->workload)) {
 		return false;
 	}
 	return !operation_any(workload->ops, workload->op_count,
@@ -47,6 +49,8 @@ static const struct flow_pattern *choose_pattern(const struct assignment *assign
 				       assignment->workload.workload.direction == DIRECTION_BOTH
 			       ? &stream_pattern
 			       : &responder_pattern;
+	case PATTERN_CONNECT:
+		return &connects_pattern;
 	default:
 		return NULL;
 	}
@@ -85,6 +89,12 @@ void traffic_free(struct traffic *traffic)
 		flow_done(&traffic->flow);
 	}
 	free(traffic);
+}
+
+bool traffic_may_sleep(const struct traffic *traffic)
+{
+	return !traffic->is_passive &&
+	       (traffic->flow.resources->channel || traffic->flow.pattern->sleep_fd);
 }
 
 bool traffic_is_passive(const struct traffic *traffic)
@@ -226,5 +236,8 @@ void traffic_totals(struct traffic *traffic, struct totals *ret)
 	tell_host(flow, ret);
 	if (flow->pattern->class_totals) {
 		move_classes(flow, ret);
+	}
+	if (flow->pattern->connections) {
+		ret->connections = flow->pattern->connections(flow);
 	}
 }

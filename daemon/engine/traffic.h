@@ -29,6 +29,8 @@ void traffic_free(struct traffic *traffic);
 /* A responder of one-sided operations has nothing to do: it needs no worker and just waits to be
  * released. */
 bool traffic_is_passive(const struct traffic *traffic);
+/* It sleeps when there is nothing to do, instead of polling: it needs a descriptor for that. */
+bool traffic_may_sleep(const struct traffic *traffic);
 
 /* Worker thread only, in this order: */
 void traffic_start(struct traffic *traffic); /* reads the clock; the first step posts */

@@ -17,9 +17,12 @@
 #define PEER_SIZE METRICS_STORE_PEER_SIZE
 
 #define OPERATION_COST (2 + BUCKETS + 3)
-#define SCENARIO_COST (VERDICT_COUNT - 1 + 1 + METRICS_STORE_VERIFY_ERRORS)
+#define SCENARIO_COST                                                                  \
+	(VERDICT_COUNT - 1 + 1 + 1 + METRICS_STORE_VERIFY_ERRORS) /* verdicts, errors, \
+								     connections, verification */
 #define LAST_COST (2 + PERCENTILES)
 #define PAIR_COST 2
+#define PHASE_COST (1 + BUCKETS + 3)
 
 struct metrics *metrics_new(const char *node_name)
 {
@@ -60,6 +63,9 @@ static size_t scenario_cost(const struct scenario_series *scenario)
 	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
 		cost += scenario->operations[kind].is_kept ? OPERATION_COST : 0;
 	}
+	for (int phase = 0; phase < CONNECTION_PHASES; phase++) {
+		cost += scenario->phases[phase].is_kept ? PHASE_COST : 0;
+	}
 	return cost;
 }
 
@@ -70,6 +76,7 @@ static size_t pair_cost(const struct pair_series *pair)
 	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
 		cost += pair->operations[kind].is_kept ? LAST_COST : 0;
 	}
+	cost += pair->connections.is_kept ? LAST_COST : 0;
 	return cost;
 }
 
@@ -271,6 +278,45 @@ static void keep_last(struct metrics *metrics, struct last_series *series,
 	}
 }
 
+static void count_phase(struct metrics *metrics, struct phase_series *series,
+			const struct connection_phase_totals *totals)
+{
+	if (!series->is_kept && !take_budget(metrics, PHASE_COST)) {
+		return;
+	}
+	series->is_kept = true;
+	series->failed += totals->failed;
+	series->count += totals->latency.count;
+	series->sum_ns += totals->latency.sum_ns;
+	for (size_t i = 0; i < BUCKETS; i++) {
+		series->buckets[i] +=
+			histogram_count_below(&totals->latency, metrics_store_buckets[i].le_ns);
+	}
+}
+
+/* Of pattern connect: connections as such, with the latency of their set-up, and each phase. */
+static void observe_connections(struct metrics *metrics, struct scenario_series *scenario,
+				struct pair_series *pair, const struct totals *totals,
+				struct operation_sum *sum)
+{
+	const struct connections *connections = totals->connections;
+
+	scenario->connections += totals->operations;
+	for (int phase = 0; phase < CONNECTION_PHASES; phase++) {
+		if (connections_has_phase(true, phase)) {
+			count_phase(metrics, &scenario->phases[phase], &connections->phases[phase]);
+		}
+	}
+	if (!pair || totals->window_ns == 0) {
+		return;
+	}
+	sum->bytes_per_s = 0;
+	sum->operations_per_s = (double)totals->operations * 1e9 / (double)totals->window_ns;
+	histogram_reset(&sum->latency);
+	histogram_merge(&sum->latency, &connections->phases[CONNECTION_SETUP].latency);
+	keep_last(metrics, &pair->connections, sum);
+}
+
 static void name_peer(const struct metrics *metrics, const struct measurement *measurement,
 		      char *ret)
 {
@@ -299,6 +345,7 @@ static void begin_pair(struct metrics *metrics, struct pair_series *pair, const 
 
 		pair->operations[kind] = (struct last_series){ .is_kept = is_kept };
 	}
+	pair->connections = (struct last_series){ .is_kept = pair->connections.is_kept };
 }
 
 static void count_verified(struct scenario_series *scenario, const struct measurement *measurement)
@@ -335,6 +382,9 @@ static void observe_measurement(struct metrics *metrics, struct scenario_series 
 	scenario->errors += totals->errors;
 	if (run_is_mutual(measurement)) {
 		scenario->errors += measurement->responder.totals.errors;
+	}
+	if (totals->connections) {
+		observe_connections(metrics, scenario, pair, totals, sum);
 	}
 	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
 		if (!sum_operation(measurement, kind, sum)) {
@@ -392,29 +442,39 @@ size_t metrics_series(const struct metrics *metrics)
 	return metrics->written;
 }
 
-static json_t *write_last_operations(const struct pair_series *pair)
+/* Nothing where the last run did not measure it. */
+static void add_last(json_t *list, const char *name, bool has_bandwidth,
+		     const struct last_series *series)
 {
 	static const char *const keys[PERCENTILES] = { "p50_ns", "p99_ns", "p99.9_ns" };
+	json_t *object;
+
+	if (!series->has_rates) {
+		return;
+	}
+	object = json_object();
+	json_set_string(object, "operation", name);
+	if (has_bandwidth) {
+		json_set_real(object, "bandwidth_bps", series->bandwidth_bytes_per_s * 8);
+	} else {
+		json_set_take(object, "bandwidth_bps", NULL);
+	}
+	json_set_real(object, "ops_per_s", series->operations_per_s);
+	for (size_t i = 0; i < PERCENTILES; i++) {
+		json_set_u64(object, keys[i],
+			     series->percentile_ns[i] ? series->percentile_ns[i] : UINT64_MAX);
+	}
+	json_array_append_new(list, object);
+}
+
+static json_t *write_last_operations(const struct pair_series *pair)
+{
 	json_t *list = json_array();
 
 	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
-		const struct last_series *series = &pair->operations[kind];
-		json_t *object;
-
-		if (!series->has_rates) {
-			continue;
-		}
-		object = json_object();
-		json_set_string(object, "operation", operation_names[kind]);
-		json_set_real(object, "bandwidth_bps", series->bandwidth_bytes_per_s * 8);
-		json_set_real(object, "ops_per_s", series->operations_per_s);
-		for (size_t i = 0; i < PERCENTILES; i++) {
-			json_set_u64(object, keys[i],
-				     series->percentile_ns[i] ? series->percentile_ns[i]
-							      : UINT64_MAX);
-		}
-		json_array_append_new(list, object);
+		add_last(list, operation_names[kind], true, &pair->operations[kind]);
 	}
+	add_last(list, "connection", false, &pair->connections);
 	return list;
 }
 

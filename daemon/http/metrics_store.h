@@ -23,13 +23,24 @@ struct operation_series {
 	uint64_t buckets[METRICS_STORE_BUCKETS];
 };
 
+/* A phase of connections, of a scenario over all runs. */
+struct phase_series {
+	bool is_kept;
+	uint64_t failed;
+	uint64_t count;
+	uint64_t sum_ns;
+	uint64_t buckets[METRICS_STORE_BUCKETS];
+};
+
 struct scenario_series {
 	char name[LIMIT_NAME];
 	uint64_t verdicts[VERDICT_COUNT];
 	uint64_t errors;
 	uint64_t verify_errors[METRICS_STORE_VERIFY_ERRORS]; /* corrupted, lost, duplicated,
 								reordered */
+	uint64_t connections; /* that were set up and taken down */
 	struct operation_series operations[OPERATION_KINDS];
+	struct phase_series phases[CONNECTION_PHASES]; /* of the initiator */
 };
 
 /* One operation between this node and a peer, of the last run. */
@@ -48,6 +59,7 @@ struct pair_series {
 	int verdict;
 	int64_t ended_real_ns;
 	struct last_series operations[OPERATION_KINDS];
+	struct last_series connections; /* rate and set-up */
 };
 
 struct request_series {

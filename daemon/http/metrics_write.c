@@ -173,6 +173,41 @@ static void write_latency(struct exposition *exposition, const struct scenario_s
 		       EXPOSITION_LABELS("scenario", scenario->name, "operation", operation));
 }
 
+/* --- by scenario and phase of connections --- */
+
+static void write_connections(struct exposition *exposition, const struct scenario_series *scenario)
+{
+	exposition_u64(exposition, "", scenario->connections,
+		       EXPOSITION_LABELS("scenario", scenario->name));
+}
+
+static void write_phase_failures(struct exposition *exposition,
+				 const struct scenario_series *scenario, int phase)
+{
+	exposition_u64(exposition, "", scenario->phases[phase].failed,
+		       EXPOSITION_LABELS("scenario", scenario->name, "phase",
+					 connection_phase_names[phase]));
+}
+
+static void write_phase(struct exposition *exposition, const struct scenario_series *scenario,
+			int phase)
+{
+	const struct phase_series *series = &scenario->phases[phase];
+	const char *name = connection_phase_names[phase];
+
+	for (size_t i = 0; i < METRICS_STORE_BUCKETS; i++) {
+		exposition_u64(exposition, "_bucket", series->buckets[i],
+			       EXPOSITION_LABELS("scenario", scenario->name, "phase", name, "le",
+						 metrics_store_buckets[i].le));
+	}
+	exposition_u64(exposition, "_bucket", series->count,
+		       EXPOSITION_LABELS("scenario", scenario->name, "phase", name, "le", "+Inf"));
+	exposition_real(exposition, "_sum", (double)series->sum_ns / 1e9,
+			EXPOSITION_LABELS("scenario", scenario->name, "phase", name));
+	exposition_u64(exposition, "_count", series->count,
+		       EXPOSITION_LABELS("scenario", scenario->name, "phase", name));
+}
+
 /* --- by scenario and peer, of the last run --- */
 
 static void write_verdict(struct exposition *exposition, const struct pair_series *pair)
@@ -217,6 +252,29 @@ static void write_percentiles(struct exposition *exposition, const struct pair_s
 	}
 }
 
+static void write_connection_rate(struct exposition *exposition, const struct pair_series *pair)
+{
+	if (pair->connections.has_rates) {
+		exposition_real(exposition, "", pair->connections.operations_per_s,
+				EXPOSITION_LABELS("scenario", pair->scenario, "peer", pair->peer));
+	}
+}
+
+static void write_setup_percentiles(struct exposition *exposition, const struct pair_series *pair)
+{
+	for (size_t i = 0; pair->connections.has_rates && i < METRICS_STORE_PERCENTILES; i++) {
+		uint64_t ns = pair->connections.percentile_ns[i];
+
+		if (ns > 0) {
+			exposition_seconds(
+				exposition, "", (int64_t)ns,
+				EXPOSITION_LABELS("scenario", pair->scenario, "peer", pair->peer,
+						  "percentile",
+						  metrics_store_percentiles[i].percentile));
+		}
+	}
+}
+
 /* --- the families that grow, each written with one of its functions --- */
 
 static const struct family {
@@ -225,6 +283,8 @@ static const struct family {
 	void (*scenario)(struct exposition *exposition, const struct scenario_series *scenario);
 	void (*operation)(struct exposition *exposition, const struct scenario_series *scenario,
 			  int kind);
+	void (*phase)(struct exposition *exposition, const struct scenario_series *scenario,
+		      int phase);
 	void (*pair)(struct exposition *exposition, const struct pair_series *pair);
 	void (*last)(struct exposition *exposition, const struct pair_series *pair, int kind);
 	const char *help;
@@ -254,6 +314,18 @@ static const struct family {
 	  .operation = write_latency,
 	  .help = "Latency of operations over all runs: half of the round trip for a pingpong of write or send, else post to "
 		  "completion." },
+	{ .name = "rdmatestd_connections_total",
+	  .type = EXPOSITION_COUNTER,
+	  .scenario = write_connections,
+	  .help = "Connections set up and taken down in the measured windows of all runs (pattern connect)." },
+	{ .name = "rdmatestd_connection_failures_total",
+	  .type = EXPOSITION_COUNTER,
+	  .phase = write_phase_failures,
+	  .help = "Connections that came to nothing, by the phase in which they did." },
+	{ .name = "rdmatestd_connection_phase_seconds",
+	  .type = EXPOSITION_HISTOGRAM,
+	  .phase = write_phase,
+	  .help = "How long each phase of a connection took at the initiator, over all runs; setup: all up to established." },
 	{ .name = "rdmatestd_run_last_verdict",
 	  .type = EXPOSITION_GAUGE,
 	  .pair = write_verdict,
@@ -274,6 +346,14 @@ static const struct family {
 	  .type = EXPOSITION_GAUGE,
 	  .last = write_percentiles,
 	  .help = "Latency in the last run with a peer; absent with too few samples; of several ports the slowest." },
+	{ .name = "rdmatestd_connections_per_second",
+	  .type = EXPOSITION_GAUGE,
+	  .pair = write_connection_rate,
+	  .help = "Connections per second in the last run with a peer; of several ports the slowest." },
+	{ .name = "rdmatestd_connection_setup_percentile_seconds",
+	  .type = EXPOSITION_GAUGE,
+	  .pair = write_setup_percentiles,
+	  .help = "Set-up of a connection in the last run with a peer; absent with too few samples; of several ports the slowest." },
 };
 
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
@@ -287,6 +367,11 @@ static void write_of_scenario(struct exposition *exposition, const struct family
 	for (int kind = 0; family->operation && kind < OPERATION_KINDS; kind++) {
 		if (scenario->operations[kind].is_kept) {
 			family->operation(exposition, scenario, kind);
+		}
+	}
+	for (int phase = 0; family->phase && phase < CONNECTION_PHASES; phase++) {
+		if (scenario->phases[phase].is_kept) {
+			family->phase(exposition, scenario, phase);
 		}
 	}
 }
@@ -308,7 +393,7 @@ static void write_of_pair(struct exposition *exposition, const struct family *fa
 static bool write_item(struct exposition *exposition, const struct metrics *metrics,
 		       const struct family *family, size_t index)
 {
-	if (family->scenario || family->operation) {
+	if (family->scenario || family->operation || family->phase) {
 		if (index >= metrics->scenario_count) {
 			return false;
 		}

@@ -79,11 +79,20 @@ static bool is_queue_event(const struct failure *failure)
 	return failure->error.class == ERROR_DEVICE && is_call(failure, "ibv_get_async_event");
 }
 
+/* Of the traffic of pattern connect: the other end, or its daemon, was not there any more. */
+static bool is_lost_connection(const struct failure *failure)
+{
+	return failure->error.stage == STAGE_RUN &&
+	       (failure->error.kind == ERROR_KIND_CM_REJECT ||
+		(!strncmp(failure->error.call, "rdma_", strlen("rdma_")) &&
+		 failure->error.kind == ERROR_KIND_ERRNO));
+}
+
 /* The other end did not answer. */
 static bool is_silence(const struct failure *failure)
 {
 	return is_status(failure, STATUS_RETRY_EXC) || is_status(failure, STATUS_RESP_TIMEOUT) ||
-	       is_call(failure, "stall");
+	       is_call(failure, "stall") || is_lost_connection(failure);
 }
 
 static bool is_local_status(const struct failure *failure)

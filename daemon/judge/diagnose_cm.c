@@ -6,11 +6,13 @@
 
 static bool is_unanswered(const struct error *error)
 {
-	return error->stage == STAGE_CONNECT && error->kind == ERROR_KIND_ERRNO &&
+	return (error->stage == STAGE_CONNECT || error->stage == STAGE_RUN) &&
+	       error->kind == ERROR_KIND_ERRNO &&
 	       (error->number == ETIMEDOUT || error->number == EHOSTUNREACH ||
 		error->number == ENETUNREACH || error->number == ECONNRESET) &&
 	       (strcmp(error->call, "rdma_connect") == 0 ||
-		strcmp(error->call, "rdma_accept") == 0);
+		strcmp(error->call, "rdma_accept") == 0 ||
+		strcmp(error->call, "rdma_disconnect") == 0);
 }
 
 bool diagnose_cm(const struct failure *failure, const char *node, const char *path,
@@ -23,8 +25,13 @@ bool diagnose_cm(const struct failure *failure, const char *node, const char *pa
 		return true;
 	}
 	if (is_unanswered(&failure->error)) {
-		finding_add(findings, FINDING_CONNECTION_UNANSWERED, CONFIDENCE_LIKELY, evidence,
-			    "no connection came about from %s: %s", path, failure->error.text);
+		/* Of pattern connect others came about just before: it is not the way that never
+		 * was. */
+		finding_add(findings, FINDING_CONNECTION_UNANSWERED,
+			    failure->error.stage == STAGE_RUN ? CONFIDENCE_CERTAIN
+							      : CONFIDENCE_LIKELY,
+			    evidence, "no connection came about from %s: %s", path,
+			    failure->error.text);
 		return true;
 	}
 	return false;

@@ -103,6 +103,12 @@ static bool is_asked_for(const struct expectation *expectation, const struct cla
 static void merge_latency(const struct expectation *expectation, const struct totals *totals,
 			  struct histogram *all)
 {
+	if (totals->connections) {
+		int phase = expectation->phase >= 0 ? expectation->phase : CONNECTION_SETUP;
+
+		histogram_merge(all, &totals->connections->phases[phase].latency);
+		return;
+	}
 	for (size_t i = 0; i < totals->class_count; i++) {
 		if (is_asked_for(expectation, &totals->classes[i])) {
 			const struct class_totals *class = &totals->classes[i];

@@ -38,7 +38,8 @@ static uint64_t known_or_0(const struct participant *end, uint64_t value)
 /* One that sleeps until completions come uses less of it by itself. */
 static bool has_share(const struct measurement *m, const struct participant *end)
 {
-	return m->assignment.workload.cq.mode == CQ_MODE_POLL && end->has_totals &&
+	return m->assignment.workload.cq.mode == CQ_MODE_POLL &&
+	       !workload_is_connecting(&m->assignment.workload) && end->has_totals &&
 	       end->totals.window_ns >= MIN_WINDOW_NS && end->totals.worker_cpu_ns > 0;
 }
 

@@ -13,6 +13,7 @@ static double value_of(const struct measurement *measurement, int metric, int st
 	struct expectation expectation = { .metric = metric,
 					   .statistic = statistic,
 					   .kind = kind,
+					   .phase = -1,
 					   .percentile_ppm = percentile_ppm };
 	double value;
 
@@ -31,6 +32,18 @@ void repetition_take(struct measurement *measurement)
 	free(measurement->repeat_values);
 	measurement->repeat_values = memory_new(sizeof(*measurement->repeat_values));
 	values = measurement->repeat_values->values;
+	for (size_t i = 0; i < REPEAT_VALUES; i++) {
+		values[i] = NAN;
+	}
+	if (measurement->initiator.totals.connections) {
+		values[REPEAT_OPS_RATE] =
+			value_of(measurement, METRIC_OPS_RATE, STATISTIC_MEAN, -1, 0);
+		values[REPEAT_SETUP_P50] =
+			value_of(measurement, METRIC_LATENCY, STATISTIC_PERCENTILE, -1, 500000);
+		values[REPEAT_SETUP_P99] =
+			value_of(measurement, METRIC_LATENCY, STATISTIC_PERCENTILE, -1, 990000);
+		return;
+	}
 	values[REPEAT_BANDWIDTH] = value_of(measurement, METRIC_BANDWIDTH, STATISTIC_MEAN, -1, 0);
 	values[REPEAT_OPS_RATE] = value_of(measurement, METRIC_OPS_RATE, STATISTIC_MEAN, -1, 0);
 	for (int kind = 0; kind < OPERATION_KINDS; kind++) {

@@ -154,7 +154,6 @@ const struct schema_field endpoint_info_fields[] = {
 	  .fields = qp_address_fields,
 	  .item_size = sizeof(struct qp_address),
 	  .count_offset = offsetof(struct endpoint_info, qp_count),
-	  .min_items = 1,
 	  .max_items = LIMIT_QPS },
 	{ 0 },
 };

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/connections.h"
 #include "util/text.h"
 #include "util/units.h"
 
@@ -15,7 +16,7 @@ static const char *const metric_names[] = { "latency",	   "bandwidth",	      "op
 					    "dropped_ops", "lost_ops",	      "verify_errors",
 					    NULL };
 /* In the grammar, not in this version: told apart from what never was. */
-static const char *const later_metric_names[] = { "rtt", "loss", "connect_time", "counter", NULL };
+static const char *const later_metric_names[] = { "rtt", "loss", "counter", NULL };
 static const char *const severity_names[] = { "fail", "warn", NULL };
 
 static const char no_latency_statistic[] =
@@ -153,10 +154,20 @@ static const char *parse_statistic(const char *word, struct expectation *ret)
 	}
 }
 
+/* Of connections: latency alone is counted by phase. */
+static const char *check_phase(const struct expectation *expectation)
+{
+	return expectation->phase >= 0 && expectation->metric != METRIC_LATENCY
+		       ? "names a phase of connections; these have latency alone, such as "
+			 "resolve_addr.latency.p99; connections a second are ops_rate"
+		       : NULL;
+}
+
 static const char *parse_left(char *left, struct expectation *ret)
 {
 	char *metric = left;
 	char *rest = left;
+	const char *reason;
 	int kind;
 
 	strsep(&rest, ".");
@@ -168,11 +179,22 @@ static const char *parse_left(char *left, struct expectation *ret)
 		ret->kind = kind;
 		metric = rest;
 		strsep(&rest, ".");
+	} else if (index_of(connection_phase_names, metric) >= 0) {
+		if (!rest) {
+			return "has a phase and no metric, such as connect.latency.p99";
+		}
+		ret->phase = index_of(connection_phase_names, metric);
+		metric = rest;
+		strsep(&rest, ".");
 	}
 	ret->metric = index_of(metric_names, metric);
 	if (!strcmp(metric, "response_latency")) {
 		return "has a metric that is called latency here: of an open load it counts from the moment that an "
 		       "operation was meant to begin";
+	}
+	if (!strcmp(metric, "connect_time")) {
+		return "has a metric that is called latency here: with pattern connect it is that of the whole set-up, "
+		       "and one phase is written before it, such as connect.latency.p99";
 	}
 	if (index_of(later_metric_names, metric) >= 0) {
 		return "has a metric that is not in this version; there are latency, service_latency, bandwidth, "
@@ -182,7 +204,8 @@ static const char *parse_left(char *left, struct expectation *ret)
 		return "has an unknown metric; there are latency, service_latency, bandwidth, ops_rate, late_ops, "
 		       "dropped_ops, lost_ops, verify_errors and errors, the first four with or without an operation (such as write) before it";
 	}
-	return parse_statistic(rest, ret);
+	reason = check_phase(ret);
+	return reason ? reason : parse_statistic(rest, ret);
 }
 
 /* --- the right side: value ["of link_rate"] --- */
@@ -311,7 +334,7 @@ static const char *split(char *copy, char **ret_right, int *ret_compare)
 
 const char *expectation_parse(const char *text, struct expectation *ret)
 {
-	struct expectation expectation = { .kind = -1 };
+	struct expectation expectation = { .kind = -1, .phase = -1 };
 	char copy[sizeof(expectation.text)];
 	char *right = NULL;
 	const char *reason;

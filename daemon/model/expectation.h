@@ -4,7 +4,7 @@
 /*
  * One line of `expect`, parsed and unit-checked when the file is read:
  *
- *   expr   := [op "."] metric cmp value ["of link_rate"]
+ *   expr   := [op "." | phase "."] metric cmp value ["of link_rate"]
  *   metric := ("latency" | "service_latency") "." ("p" NUM | max | min | mean)
  *           | ("bandwidth" | "ops_rate") "." (mean | min | max)
  *           | "late_ops.ratio" | "dropped_ops" | "lost_ops.ratio" | "lost_ops" | "errors"
@@ -16,6 +16,8 @@
  * late_ops and dropped_ops are of open loads alone, lost_ops of transports that may lose what
  * completed, verify_errors of verified payload (workload.verify). There bandwidth and ops_rate are
  * of what arrived, and have means alone.
+ * With pattern connect ops_rate is of connections, latency of their whole set-up or of the phase
+ * that is named (model/connections), and there is no bandwidth.
  */
 
 #include <stdbool.h>
@@ -59,6 +61,8 @@ struct expectation {
 	int compare;
 	int severity; /* warn: not met makes the run `degraded` */
 	int kind; /* enum operation_kind, or -1: all operations together */
+	int phase; /* enum connection_phase, or -1; of pattern connect, where -1 is the whole set-up
+		    */
 	uint64_t percentile_ppm; /* p99.9 = 999000 */
 	bool is_of_link_rate; /* then `limit` is a fraction */
 	double limit; /* ns, bit/s, operations/s, count or fraction (also of *.ratio) */

@@ -23,6 +23,7 @@ void footprint_of(const struct workload *workload, struct footprint *ret)
 	ret->outstanding = workload_is_answered(workload) ? 1 : settings->load.outstanding;
 	ret->operation_bytes = (uint64_t)(bytes + 0.5);
 	ret->is_open = load_is_open(workload);
+	ret->is_connecting = workload_is_connecting(workload);
 	ret->is_mutual = settings->direction == DIRECTION_BOTH;
 	ret->payload_bps = load_payload_bps(workload);
 	if (ret->is_open) {
@@ -35,6 +36,14 @@ void footprint_of(const struct workload *workload, struct footprint *ret)
 		ret->percent = ret->burst_ns <= FOOTPRINT_BURST_NS
 				       ? of_both(ret, percent > busy ? percent : busy)
 				       : 100;
+		return;
+	}
+	if (ret->is_connecting) {
+		ret->percent = ret->outstanding > FOOTPRINT_CONNECTIONS
+				       ? 100
+				       : 800.0 * FOOTPRINT_CONNECTION_BYTES *
+						 FOOTPRINT_CONNECTIONS_RATE /
+						 (double)FOOTPRINT_RATE_BPS;
 		return;
 	}
 	if (settings->pattern == PATTERN_REQUEST_RESPONSE) {
@@ -82,6 +91,15 @@ void footprint_say(const struct footprint *footprint, char *ret, size_t size)
 			units_format_rate(footprint->payload_bps, rate),
 			units_write_size(footprint->operation_bytes, bytes),
 			footprint->is_mutual ? ", from both ends," : "", footprint->percent);
+		return;
+	}
+	if (footprint->is_connecting) {
+		snprintf(
+			ret, size,
+			"%" PRIu64
+			" connections under way at once, above %d, keep the one connection manager of a host busy, so that the "
+			"connections of others wait (100 %% of its time)",
+			footprint->outstanding, FOOTPRINT_CONNECTIONS);
 		return;
 	}
 	if (footprint->is_unanswered) {

@@ -30,6 +30,12 @@
 #define FOOTPRINT_BURST_NS 1000000
 /* Of a small operation and its answer, hosts and network together. */
 #define FOOTPRINT_ROUND_TRIP_NS 4000
+/* Of one connection, set up and taken down: three of five management datagrams go one way. */
+#define FOOTPRINT_CONNECTION_BYTES 1020
+/* More than the connection managers of two hosts do in a second. */
+#define FOOTPRINT_CONNECTIONS_RATE 100000
+/* With more of them under way those of others wait: a host has one connection manager. */
+#define FOOTPRINT_CONNECTIONS 16
 /* What puts more than this on a port disturbs others: the scenario has to say `disruptive`. */
 #define FOOTPRINT_LIMIT_PERCENT 5
 
@@ -37,6 +43,7 @@ struct footprint {
 	uint64_t outstanding; /* operations under way at once */
 	uint64_t operation_bytes; /* of one, on average */
 	bool is_open;
+	bool is_connecting; /* operations are connections */
 	bool is_unanswered; /* a completion says only that it left */
 	bool is_mutual; /* both ends put that on the ports */
 	double payload_bps; /* of an open load */

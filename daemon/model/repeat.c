@@ -70,6 +70,8 @@ static void name_metric(size_t index, char *ret, size_t size)
 {
 	if (index < REPEAT_P50) {
 		snprintf(ret, size, "%s", index == REPEAT_BANDWIDTH ? "bandwidth" : "ops_rate");
+	} else if (index >= REPEAT_SETUP_P50) {
+		snprintf(ret, size, "setup.latency.%s", index == REPEAT_SETUP_P50 ? "p50" : "p99");
 	} else {
 		snprintf(ret, size, "%s.latency.%s",
 			 operation_names[(index - REPEAT_P50) % OPERATION_KINDS],

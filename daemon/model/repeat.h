@@ -14,12 +14,14 @@
 #include "util/json.h"
 
 /* Bandwidth and rate of all operations; then of each kind of operation the median latency, then
- * p99. */
+ * p99; then both of the set-up of connections. */
 #define REPEAT_BANDWIDTH 0
 #define REPEAT_OPS_RATE 1
 #define REPEAT_P50 2
 #define REPEAT_P99 (REPEAT_P50 + OPERATION_KINDS)
-#define REPEAT_VALUES (REPEAT_P99 + OPERATION_KINDS)
+#define REPEAT_SETUP_P50 (REPEAT_P99 + OPERATION_KINDS)
+#define REPEAT_SETUP_P99 (REPEAT_SETUP_P50 + 1)
+#define REPEAT_VALUES (REPEAT_SETUP_P99 + 1)
 
 struct repeat_values {
 	double values[REPEAT_VALUES]; /* bit/s, operations/s, ns; NAN: not known */

@@ -83,7 +83,8 @@ static uint64_t totals_bytes(const struct totals *totals)
 	for (size_t i = 0; i < totals->class_count; i++) {
 		services += totals->classes[i].service != NULL;
 	}
-	return totals->class_count * sizeof(*totals->classes) +
+	return (totals->connections ? sizeof(*totals->connections) : 0) +
+	       totals->class_count * sizeof(*totals->classes) +
 	       services * sizeof(struct histogram) +
 	       totals->interval_count * sizeof(*totals->intervals);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/run_record.h"
+#include "util/memory.h"
 
 static const struct {
 	const char *name;
@@ -23,6 +24,7 @@ static void reset(struct run_operation *operation, const char *scope, const char
 	operation->classes = 0;
 	operation->posted = 0;
 	operation->completed = 0;
+	operation->failed = 0;
 	operation->bytes = 0;
 	operation->has_service = false;
 	histogram_reset(&operation->latency);
@@ -74,12 +76,52 @@ static void add_all(struct run_operation *operation, const struct totals *totals
 	}
 }
 
+/* The phases that this end has, in order. */
+static bool get_phase(const struct participant *end, bool is_initiator, size_t index,
+		      struct run_operation *ret)
+{
+	const struct connections *connections = end->totals.connections;
+
+	for (int phase = 0; phase < CONNECTION_PHASES; phase++) {
+		const struct connection_phase_totals *totals = &connections->phases[phase];
+
+		if (!connections_has_phase(is_initiator, phase) || index-- > 0) {
+			continue;
+		}
+		reset(ret, "phase", connection_phase_names[phase]);
+		ret->definition = "phase";
+		ret->posted = totals->latency.count + totals->failed;
+		ret->completed = totals->latency.count;
+		ret->failed = totals->failed;
+		histogram_merge(&ret->latency, &totals->latency);
+		return true;
+	}
+	return false;
+}
+
+json_t *run_operations_accepted(const struct participant *end)
+{
+	_cleanup_free_ struct run_operation *operation = memory_new(sizeof(*operation));
+	json_t *array = json_array();
+
+	for (size_t i = 0;
+	     end->has_totals && end->totals.connections && get_phase(end, false, i, operation);
+	     i++) {
+		json_array_append_new(array,
+				      run_operations_write(operation, end->totals.window_ns, NULL));
+	}
+	return array;
+}
+
 bool run_operations_get(const struct participant *end, size_t index, struct run_operation *ret)
 {
 	const struct totals *totals = &end->totals;
 
 	if (!end->has_totals) {
 		return false;
+	}
+	if (totals->connections) {
+		return get_phase(end, true, index, ret);
 	}
 	if (index < totals->class_count) {
 		reset(ret, "size", operation_names[totals->classes[index].class.kind]);
@@ -151,6 +193,7 @@ json_t *run_operations_write(const struct run_operation *operation, uint64_t win
 	set_known(object, "size_bytes", operation->has_size, operation->size_bytes);
 	json_set_u64(object, "posted", operation->posted);
 	json_set_u64(object, "completed", operation->completed);
+	set_known(object, "failed", strcmp(operation->scope, "phase") == 0, operation->failed);
 	json_set_u64(object, "bytes", operation->bytes);
 	run_record_set_rate(object, "bandwidth_bps", operation->bytes * 8, window_ns);
 	run_record_set_rate(object, "ops_per_s", operation->completed, window_ns);

@@ -324,6 +324,25 @@ static const char *writes_seen_by(const struct measurement *measurement)
 					   : NULL;
 }
 
+/* Null but of pattern connect; phases of the initiator are among the operations. */
+static json_t *write_connections(const struct measurement *measurement)
+{
+	const struct connections *a = measurement->initiator.totals.connections;
+	const struct connections *b = measurement->responder.totals.connections;
+	json_t *object;
+
+	if (!a) {
+		return NULL;
+	}
+	object = json_object();
+	json_set_u64(object, "completed", measurement->initiator.totals.operations);
+	json_set_u64(object, "failed", connections_failed(a));
+	json_set_u64(object, "retried", a->retried);
+	set_known(object, "refused", b != NULL, b ? b->refused : 0);
+	json_set_take(object, "accepted", run_operations_accepted(&measurement->responder));
+	return object;
+}
+
 static double per_second(const struct participant *end, uint64_t amount)
 {
 	return end->has_totals && end->totals.window_ns > 0
@@ -411,6 +430,7 @@ json_t *run_record_head(const struct measurement *measurement)
 	json_set_take(object, "compat", compat_write(measurement));
 	json_set_take(object, "delivery", write_delivery(measurement));
 	json_set_take(object, "verification", write_verification(measurement));
+	json_set_take(object, "connections", write_connections(measurement));
 	json_set_take(object, "first_error", failure_write(&measurement->first_error));
 	json_set_take(object, "findings", finding_write(&measurement->findings));
 	json_set_take(object, "expect", write_expectations(measurement));

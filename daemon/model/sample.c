@@ -170,6 +170,8 @@ void sample_totals_done(struct totals *totals)
 		free(totals->classes[i].service);
 	}
 	free(totals->classes);
+	free(totals->connections);
+	totals->connections = NULL;
 	free(totals->intervals);
 	totals->classes = NULL;
 	totals->intervals = NULL;
@@ -271,6 +273,7 @@ json_t *sample_totals_write(const struct totals *totals)
 	}
 	json_set_take(object, "classes", classes);
 	json_set_take(object, "slowest", slowest_write(&totals->slowest));
+	json_set_take(object, "connections", connections_write(totals->connections));
 	for (size_t i = 0; i < totals->interval_count; i++) {
 		json_array_append_new(intervals, write_sample(&totals->intervals[i]));
 	}
@@ -470,6 +473,8 @@ int sample_totals_read(const json_t *json, struct totals *ret, struct error *err
 		    0 ||
 	    (r = host_report_read(json_object_get(json, "host"), &ret->host, err)) < 0 ||
 	    (r = slowest_read(json_object_get(json, "slowest"), &ret->slowest, err)) < 0 ||
+	    (r = connections_read(json_object_get(json, "connections"), &ret->connections, err)) <
+		    0 ||
 	    (r = read_classes(json, ret, err)) < 0) {
 		return r;
 	}

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/connections.h"
 #include "model/counter.h"
 #include "model/failure.h"
 #include "model/histogram.h"
@@ -96,6 +97,7 @@ struct totals {
 	size_t class_count;
 	struct class_totals *classes; /* owned */
 	struct slowest slowest; /* of all classes, in order */
+	struct connections *connections; /* pattern connect; owned; else NULL */
 	size_t interval_count;
 	struct sample *intervals; /* owned */
 };

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "model/connections.h"
 #include "model/footprint.h"
 #include "model/histogram.h"
 #include "model/load.h"
@@ -261,8 +262,12 @@ static void check_footprint(struct check *check, const struct scenario *scenario
 		complain(
 			check, "disruptive", "workload.pattern",
 			"must be true: %s, above %d %%; write disruptive: true (it then waits for ports that others use), "
-			"a lower rate or max_outstanding of an open load, or a pingpong of operations of 2KiB or less on average",
-			said, FOOTPRINT_LIMIT_PERCENT);
+			"%s",
+			said, FOOTPRINT_LIMIT_PERCENT,
+			footprint.is_connecting
+				? "or a lower qp.num_qps"
+				: "a lower rate or max_outstanding of an open load, or a pingpong of operations of 2KiB or less "
+				  "on average");
 	}
 }
 
@@ -273,12 +278,44 @@ static bool is_of_intervals(const struct expectation *expectation)
 	       expectation->statistic != STATISTIC_MEAN;
 }
 
+/* What pattern connect has, and others have not. */
+static void check_phases(struct check *check, const struct scenario *scenario, size_t index)
+{
+	const struct expectation *expectation = &scenario->expect.items[index];
+	bool is_connecting = workload_is_connecting(&scenario->workload);
+	char field[32];
+
+	snprintf(field, sizeof(field), "expect[%zu]", index);
+	if (expectation->phase >= 0 && !is_connecting) {
+		complain(
+			check, field, "workload.pattern",
+			"\"%s\" is about a phase of connections, and only pattern connect measures them: it could "
+			"never be judged; leave it out",
+			expectation->text);
+	}
+	if (expectation->phase >= 0 && !connections_has_phase(true, expectation->phase)) {
+		complain(
+			check, field, NULL,
+			"\"%s\" is about a phase of the responder, and expectations are about the initiator; use "
+			"connect.latency, which has it inside",
+			expectation->text);
+	}
+	if (is_connecting && expectation->metric == METRIC_BANDWIDTH) {
+		complain(
+			check, field, "workload.pattern",
+			"\"%s\" is about bandwidth, and pattern connect moves nothing; use ops_rate, which is of "
+			"connections",
+			expectation->text);
+	}
+}
+
 static void check_expectations(struct check *check, const struct scenario *scenario)
 {
 	for (size_t i = 0; i < scenario->expect.count; i++) {
 		const struct expectation *expectation = &scenario->expect.items[i];
 		char field[32];
 
+		check_phases(check, scenario, i);
 		if (expectation_is_of_open_load(expectation) &&
 		    !load_is_open(&scenario->workload)) {
 			snprintf(field, sizeof(field), "expect[%zu]", i);

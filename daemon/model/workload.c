@@ -4,7 +4,8 @@
 const char *const qp_type_names[] = { "RC", "UC", "UD", "XRC", NULL };
 const char *const qp_cm_names[] = { "exchange", "rdma_cm", NULL };
 const char *const cq_mode_names[] = { "poll", "event", NULL };
-const char *const workload_pattern_names[] = { "pingpong", "stream", "request_response", NULL };
+const char *const workload_pattern_names[] = { "pingpong", "stream", "request_response", "connect",
+					       NULL };
 const char *const workload_direction_names[] = { "forward", "reverse", "both", NULL };
 const char *const load_model_names[] = { "closed", "open", NULL };
 static const char *const arrival_names[] = { "constant", "poisson", NULL };
@@ -267,7 +268,7 @@ const struct schema_field workload_fields[] = {
 	  .example = "pattern: pingpong",
 	  WORKLOAD(pattern),
 	  .names = workload_pattern_names,
-	  .doc = "pingpong: one operation at a time, answered by the same, latency is half of the round trip; stream: as many as load.outstanding; request_response: one at a time, answered by ops[].response, latency is the round trip." },
+	  .doc = "pingpong: one operation at a time, answered by the same, latency is half of the round trip; stream: as many as load.outstanding; request_response: one at a time, answered by ops[].response, latency is the round trip; connect: qp.num_qps connections at a time are set up and taken down, again and again, latency is that of the set-up." },
 	{ .key = "direction",
 	  .type = SCHEMA_ENUM,
 	  WORKLOAD(direction),
@@ -276,15 +277,12 @@ const struct schema_field workload_fields[] = {
 	  .doc = "Who requests; forward: peers.from; reverse: peers.to, in a run that peers.from begins all the same; both: a stream each way at the same time." },
 	{ .key = "ops",
 	  .type = SCHEMA_LIST,
-	  .is_required = true,
-	  .example = "ops: [{ op: write, size: 64B }]",
 	  WORKLOAD(ops),
 	  .fields = operation_fields,
 	  .item_size = sizeof(struct operation),
 	  .count_offset = offsetof(struct workload_settings, op_count),
-	  .min_items = 1,
 	  .max_items = LIMIT_OPS,
-	  .doc = "Operations and their shares." },
+	  .doc = "Operations and their shares; required, but of pattern connect, which has none." },
 	{ .key = "load",
 	  .type = SCHEMA_MAP,
 	  WORKLOAD(load),
@@ -485,6 +483,11 @@ bool workload_takes_receives(const struct workload *workload)
 				     (workload_is_verified(workload) ? OPERATION_PLACES : 0));
 }
 
+bool workload_is_connecting(const struct workload *workload)
+{
+	return workload->workload.pattern == PATTERN_CONNECT;
+}
+
 bool workload_is_answered(const struct workload *workload)
 {
 	return workload->workload.pattern == PATTERN_PINGPONG ||
@@ -525,6 +528,9 @@ void workload_complete(struct workload *workload)
 
 	if (workload->run.duration_ns == 0 && workload->run.iterations == 0) {
 		workload->run.duration_ns = DEFAULT_DURATION_NS;
+	}
+	if (workload_is_connecting(workload) && load->outstanding == 1) {
+		load->outstanding = workload->qp.num_qps;
 	}
 	if (load->model == LOAD_OPEN && load->max_outstanding == SCHEMA_AUTO) {
 		load->max_outstanding = most_each(workload) * workload->qp.num_qps;

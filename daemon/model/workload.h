@@ -17,7 +17,12 @@
 enum qp_type { QP_TYPE_RC, QP_TYPE_UC, QP_TYPE_UD, QP_TYPE_XRC };
 enum qp_cm { QP_CM_EXCHANGE, QP_CM_RDMA_CM };
 enum cq_mode { CQ_MODE_POLL, CQ_MODE_EVENT };
-enum workload_pattern { PATTERN_PINGPONG, PATTERN_STREAM, PATTERN_REQUEST_RESPONSE };
+enum workload_pattern {
+	PATTERN_PINGPONG,
+	PATTERN_STREAM,
+	PATTERN_REQUEST_RESPONSE,
+	PATTERN_CONNECT, /* connections, set up and taken down again and again */
+};
 enum workload_direction { DIRECTION_FORWARD, DIRECTION_REVERSE, DIRECTION_BOTH };
 enum load_model { LOAD_CLOSED, LOAD_OPEN };
 enum load_arrival { ARRIVAL_CONSTANT, ARRIVAL_POISSON };
@@ -139,10 +144,13 @@ extern const struct schema_field workload_section_fields[];
 
 /*
  * Defaults that the tables cannot say: run.duration is 10 s when neither it nor run.iterations is
- * given; of an open load max_outstanding, and outstanding is the same. scenario_check does it.
+ * given; of an open load max_outstanding, and outstanding is the same; of pattern connect
+ * outstanding is qp.num_qps. scenario_check does it.
  */
 void workload_complete(struct workload *workload);
 
+/* Sets connections up, and moves nothing. */
+bool workload_is_connecting(const struct workload *workload);
 /* One operation at a time, which the other end answers: pingpong, request_response. */
 bool workload_is_answered(const struct workload *workload);
 /*

@@ -41,7 +41,8 @@ static void check_supported(struct workload_check *check)
 	check_word(check, "qp.qp_type", qp_type_names, w->qp.qp_type, 3, "RC, UC and UD are");
 	check_word(check, "memory.kind", memory_kind_names, w->memory.kind, 2,
 		   "host and hugepage are");
-	if (w->workload.direction == DIRECTION_BOTH && w->workload.pattern != PATTERN_STREAM) {
+	if (w->workload.direction == DIRECTION_BOTH && w->workload.pattern != PATTERN_STREAM &&
+	    !workload_is_connecting(w)) {
 		workload_check_complain(
 			check, "workload.direction", "workload.pattern",
 			"both does not go with pattern %s, in which one end waits for the other; leave it "
@@ -205,9 +206,10 @@ static void check_operations(struct workload_check *check)
 		check_sizes(check, place, i);
 		classes += op->size_count;
 	}
-	if (settings->op_count == 0) {
-		workload_check_complain(check, "workload.ops", NULL,
-					"is empty; give at least one operation");
+	if (settings->op_count == 0 && !workload_is_connecting(check->workload)) {
+		workload_check_complain(
+			check, "workload.ops", NULL,
+			"is missing or empty; give at least one operation, such as ops: [{ op: write, size: 64B }]");
 	}
 	if (classes > LIMIT_CLASSES) {
 		workload_check_complain(
@@ -364,6 +366,7 @@ unsigned workload_check(const struct workload *workload, workload_report_fn repo
 		workload_check_queues_ring,
 		check_memory_kind,
 		workload_check_verify,
+		workload_check_connect,
 	};
 	struct workload_check check = { .workload = workload, .report = report, .arg = arg };
 

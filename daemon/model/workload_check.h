@@ -26,5 +26,7 @@ void workload_check_load(struct workload_check *check);
 void workload_check_verify(struct workload_check *check);
 /* Queue pairs, their queues and what may be in them. */
 void workload_check_queues(struct workload_check *check);
+/* Pattern connect: what makes no sense there. */
+void workload_check_connect(struct workload_check *check);
 /* Last: only where nothing else is wrong. */
 void workload_check_queues_ring(struct workload_check *check);

@@ -131,6 +131,13 @@ static void check_open(struct workload_check *check)
 {
 	const struct workload_settings *settings = &check->workload->workload;
 
+	if (workload_is_connecting(check->workload)) {
+		workload_check_complain(
+			check, "workload.load.model", "workload.pattern",
+			"open does not go with pattern connect, whose next connection begins when one is gone; leave "
+			"load out");
+		return;
+	}
 	if (settings->pattern != PATTERN_STREAM) {
 		workload_check_complain(
 			check, "workload.load.model", "workload.pattern",

@@ -206,10 +206,12 @@ void workload_check_queues(struct workload_check *check)
 	/* A ping-pong allows one of each: said once, with the cure that leads somewhere. */
 	if (workload_is_answered(check->workload)) {
 		check_answered(check);
-	} else {
+	} else if (!workload_is_connecting(check->workload)) {
 		check_stream(check);
 	}
-	check_cq_size(check);
+	if (!workload_is_connecting(check->workload)) {
+		check_cq_size(check);
+	}
 }
 
 void workload_check_queues_ring(struct workload_check *check)
@@ -221,7 +223,7 @@ void workload_check_queues_ring(struct workload_check *check)
 	uint64_t total;
 	size_t count;
 
-	if (check->count || workload_is_answered(w)) {
+	if (check->count || workload_is_answered(w) || workload_is_connecting(w)) {
 		return;
 	}
 	count = operation_classes(settings->ops, settings->op_count, 0, classes, &total);

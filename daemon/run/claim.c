@@ -297,7 +297,8 @@ static int check_interval(const struct claim *claim, size_t index, struct error 
 static int check_traffic(const struct claim *claim, struct error *err)
 {
 	const struct totals *totals = claim->totals;
-	bool receives = !is_answered(claim) && !is_posting(claim);
+	bool receives = !is_answered(claim) && !is_posting(claim) &&
+			!workload_is_connecting(claim->workload);
 
 	if (totals->traffic_operations < totals->operations ||
 	    totals->traffic_bytes < totals->bytes ||
@@ -429,11 +430,43 @@ static int check_intervals(const struct claim *claim, struct error *err)
 	return check_sum("the bytes of its intervals", bytes, totals->bytes, err);
 }
 
+/* Every connection that counts has all of its phases, and none of the other end. */
+static int check_connections(const struct claim *claim, struct error *err)
+{
+	const struct totals *totals = claim->totals;
+	bool is_connecting = workload_is_connecting(claim->workload);
+
+	if (!totals->connections || !is_connecting) {
+		return !totals->connections == !is_connecting
+			       ? 0
+			       : error_set(
+					 err, -EPROTO, ERROR_PEER,
+					 "it has %s phases of connections, the assignment's pattern is %s",
+					 totals->connections ? "the" : "no",
+					 workload_pattern_names[claim->workload->workload.pattern]);
+	}
+	for (int phase = 0; phase < CONNECTION_PHASES; phase++) {
+		const struct connection_phase_totals *of = &totals->connections->phases[phase];
+		bool has_phase = connections_has_phase(claim->role == ROLE_INITIATOR, phase);
+
+		if (of->latency.count != (has_phase ? totals->operations : 0) ||
+		    (!has_phase && of->failed > 0)) {
+			return error_set(err, -EPROTO, ERROR_PEER,
+					 "phase %s has %" PRIu64 " latencies of %" PRIu64
+					 " connections, %" PRIu64 " failed in it",
+					 connection_phase_names[phase], of->latency.count,
+					 totals->operations, of->failed);
+		}
+	}
+	return 0;
+}
+
 /* Nothing was measured: stopped before it began, or an end that has nothing to do. */
 static bool is_empty(const struct totals *totals)
 {
 	return totals->class_count == 0 && totals->interval_count == 0 && totals->operations == 0 &&
-	       totals->slowest.count == 0 && totals->bytes == 0 && totals->receives == 0;
+	       totals->slowest.count == 0 && totals->bytes == 0 && totals->receives == 0 &&
+	       !totals->connections;
 }
 
 int claim_check(const struct totals *totals, const struct assignment *assignment,
@@ -451,7 +484,7 @@ int claim_check(const struct totals *totals, const struct assignment *assignment
 	}
 	if ((r = check_window(&claim, err)) < 0 || (r = check_classes(&claim, err)) < 0 ||
 	    (r = check_slowest(&claim, err)) < 0 || (r = check_traffic(&claim, err)) < 0 ||
-	    (r = check_verification(&claim, err)) < 0) {
+	    (r = check_verification(&claim, err)) < 0 || (r = check_connections(&claim, err)) < 0) {
 		return r;
 	}
 	return check_intervals(&claim, err);

@@ -294,6 +294,7 @@ void errand_connect(struct errand *errand, const json_t *message)
 	_cleanup_free_ struct endpoint_info *info = memory_new(sizeof(*info));
 	struct error err = ERROR_INIT;
 	json_t *object;
+	uint64_t wanted;
 
 	if (!expect_state(errand, ERRAND_PREPARED, "connect")) {
 		return;
@@ -303,10 +304,13 @@ void errand_connect(struct errand *errand, const json_t *message)
 		fail(errand, &err);
 		return;
 	}
-	if (info->qp_count != errand->assignment.workload.qp.num_qps) {
+	wanted = workload_is_connecting(&errand->assignment.workload)
+			 ? 0
+			 : errand->assignment.workload.qp.num_qps;
+	if (info->qp_count != wanted) {
 		error_set(&err, -EINVAL, ERROR_PEER,
 			  "the other end prepared %zu queue pairs, the assignment says %" PRIu64,
-			  info->qp_count, errand->assignment.workload.qp.num_qps);
+			  info->qp_count, wanted);
 		fail(errand, &err);
 		return;
 	}

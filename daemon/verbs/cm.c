@@ -199,7 +199,8 @@ int cm_new(struct cm **ret_cm, struct resources *resources, const struct assignm
 	cm->assignment = assignment;
 	cm->is_initiator = assignment->role == ROLE_INITIATOR;
 	cm->is_datagram = assignment->workload.qp.qp_type == QP_TYPE_UD;
-	cm->count = resources->qp_count;
+	cm->is_repeating = workload_is_connecting(&assignment->workload);
+	cm->count = resources->qp_slots;
 	cm->deadline_mono_ns = CLOCK_NEVER;
 	cm->connections = memory_new_array(cm->count, sizeof(cm->connections[0]));
 	for (size_t i = 0; i < cm->count; i++) {
@@ -219,6 +220,7 @@ int cm_new(struct cm **ret_cm, struct resources *resources, const struct assignm
 		cm_free(cm, NULL);
 		return ret;
 	}
+	resources->cm = cm;
 	*ret_cm = cm;
 	return 0;
 }
@@ -363,7 +365,7 @@ static void copy_news(const struct cm *cm, const struct rdma_cm_event *event, st
 }
 
 /* Copied and acknowledged at once: an event that is not would keep its identifier from going. */
-static int take_news(struct cm *cm, struct cm_news *ret, struct error *err)
+int cm_take_news(struct cm *cm, struct cm_news *ret, struct error *err)
 {
 	struct rdma_cm_event *event;
 
@@ -457,7 +459,7 @@ int cm_go_on(struct cm *cm, struct steps *steps, struct error *err)
 	int ret = 0;
 
 	for (unsigned i = 0; ret == 0 && i < CM_EVENTS_AT_ONCE; i++) {
-		ret = take_news(cm, &news, err);
+		ret = cm_take_news(cm, &news, err);
 		if (ret == CM_DONE) {
 			ret = handle_news(cm, &news, steps, err);
 		}
@@ -490,7 +492,8 @@ int cm_connect(struct cm *cm, const struct endpoint_info *remote, struct steps *
 
 	cm->remote = remote;
 	ret = take_remote(cm, err);
-	if (ret < 0) {
+	if (ret < 0 || cm->is_repeating) {
+		/* What is to be connected is the traffic: verbs/cm_rounds. */
 		return ret;
 	}
 	cm->deadline_mono_ns =

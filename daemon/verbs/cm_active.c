@@ -72,12 +72,14 @@ static int request(struct cm_connection *connection, struct steps *steps, struct
 	return 0;
 }
 
-/* Both ends were asked for the same: whoever grants less is not of our making. */
+/* Both ends were asked for the same: whoever grants less is not of our making. Nobody was told of
+ * the queue pairs of rounds before. */
 static int check_answer(const struct cm_connection *connection, const struct cm_news *news,
 			struct error *err)
 {
 	const struct cm *cm = connection->cm;
-	uint64_t told_qp_num = cm->remote->qps[connection->index].qp_num;
+	uint64_t told_qp_num = cm->is_repeating ? news->conn.qp_num
+						: cm->remote->qps[connection->index].qp_num;
 	struct rdma_conn_param own;
 
 	cm_fill(connection, &own);

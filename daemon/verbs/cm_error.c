@@ -15,10 +15,10 @@ static const char *describe(const struct cm_connection *connection, char *buf)
 	const struct cm *cm = connection->cm;
 	const struct endpoint *remote = assignment_remote(cm->assignment);
 	char address[INET6_ADDRSTRLEN];
+	const struct ibv_qp *qp = cm->resources->qps[connection->index];
 
-	snprintf(buf, WHAT_SIZE, "qp 0x%x of %s to %s/%s (%s)",
-		 cm->resources->qps[connection->index]->qp_num, cm->resources->device->name,
-		 remote->node, remote->device,
+	snprintf(buf, WHAT_SIZE, "qp 0x%x of %s to %s/%s (%s)", qp ? qp->qp_num : 0,
+		 cm->resources->device->name, remote->node, remote->device,
 		 cm_address_write(&cm->remote_address, address, sizeof(address)));
 	return buf;
 }
@@ -48,6 +48,8 @@ static const struct phase_words {
 			 "dropped on the way?" },
 	[CM_ESTABLISH] = { "rdma_accept", STAGE_CONNECT,
 			   "its connection manager did not confirm our answer" },
+	[CM_DISCONNECT] = { "rdma_disconnect", STAGE_CONNECT,
+			    "its connection manager did not answer that the connection is closed" },
 };
 
 /* Nothing is awaited in the others. */

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "verbs/cm.h"
+#include "verbs/cm_rounds.h"
 #include "verbs/connect.h"
 
 #define CM_SECOND_NS 1000000000ull
@@ -50,6 +51,19 @@ struct cm_connection {
 	uint64_t since_mono_ns; /* the phase */
 	uint64_t deadline_mono_ns; /* of the phase; CLOCK_NEVER: none */
 	unsigned attempts;
+	/* Of a round. */
+	int round_phase; /* enum connection_phase */
+	uint64_t round_mono_ns; /* since when it is in it */
+	uint64_t begun_mono_ns;
+	uint64_t phase_ns[CONNECTION_PHASES];
+};
+
+struct cm_rounds {
+	const struct cm_rounds_events *events;
+	void *arg;
+	uint64_t left; /* to begin; UINT64_MAX: without end */
+	size_t under_way;
+	uint64_t retried;
 };
 
 struct cm {
@@ -57,6 +71,7 @@ struct cm {
 	const struct assignment *assignment;
 	const struct endpoint_info *remote; /* NULL before cm_connect */
 	bool is_initiator;
+	bool is_repeating; /* pattern connect: rounds */
 	bool is_datagram; /* UD: addresses are resolved (SIDR), nothing is connected or parted */
 	struct rdma_event_channel *channel;
 	struct sockaddr_storage own_address;
@@ -72,6 +87,7 @@ struct cm {
 	size_t established;
 	size_t rejected; /* requests of others */
 	uint64_t deadline_mono_ns; /* of all together; CLOCK_NEVER: none */
+	struct cm_rounds rounds;
 };
 
 /* An event, copied and acknowledged. */
@@ -108,6 +124,9 @@ void cm_fill(const struct cm_connection *connection, struct rdma_conn_param *ret
 int cm_check_device(const struct cm *cm, const struct rdma_cm_id *id, const char *call,
 		    struct error *err);
 
+/* The next event, copied and acknowledged: CM_DONE, CM_WAITS when there is none, or -errno. */
+int cm_take_news(struct cm *cm, struct cm_news *ret, struct error *err);
+
 /* cm_active.c */
 /* As many as may be under way. */
 int cm_active_start(struct cm *cm, struct error *err);
@@ -127,6 +146,10 @@ int cm_passive_news(struct cm_connection *connection, const struct cm_news *news
 void cm_passive_write(const uint8_t *token, size_t index, uint8_t ret[CM_PRIVATE_BYTES]);
 /* What a rejection of ours says; CM_REFUSAL_NONE: it is not ours. */
 enum cm_refusal cm_passive_refusal(const struct cm_news *news);
+
+/* cm_rounds.c: a request with the token came: its queue pair is made. Then the answer went. */
+int cm_rounds_accepting(struct cm_connection *connection, struct error *err);
+void cm_rounds_accepted(struct cm_connection *connection);
 
 /* cm_error.c */
 /* A call of librdmacm that failed. */

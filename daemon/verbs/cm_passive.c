@@ -100,7 +100,7 @@ static void settle(struct cm_connection *connection)
 	struct cm *cm = connection->cm;
 
 	cm_settle(connection);
-	if (cm->established == cm->count) {
+	if (cm->established == cm->count && !cm->is_repeating) {
 		cm_passive_close(cm);
 	}
 }
@@ -118,8 +118,10 @@ static enum cm_refusal check_request(const struct cm *cm, const struct cm_news *
 	if (index >= cm->count || cm->connections[index].phase != CM_NONE) {
 		return CM_REFUSAL_NUMBER;
 	}
-	/* A request of datagrams does not say. */
-	if (!cm->is_datagram && news->conn.qp_num != cm->remote->qps[index].qp_num) {
+	/* A request of datagrams does not say, and a round has a queue pair that nobody was told
+	 * of. */
+	if (!cm->is_datagram && !cm->is_repeating &&
+	    news->conn.qp_num != cm->remote->qps[index].qp_num) {
 		return CM_REFUSAL_QP;
 	}
 	*ret = &cm->connections[index];
@@ -160,6 +162,9 @@ int cm_passive_request(struct cm *cm, const struct cm_news *news, struct steps *
 	cm_enter(connection, CM_ESTABLISH, CM_CONNECT_NS);
 	cm->under_way++;
 	ret = cm_check_device(cm, connection->id, "rdma_accept", err);
+	if (ret == 0 && cm->is_repeating) {
+		ret = cm_rounds_accepting(connection, err);
+	}
 	if (ret == 0 && !cm->is_datagram) {
 		ret = cm_modify(connection, steps, err);
 	}
@@ -173,6 +178,9 @@ int cm_passive_request(struct cm *cm, const struct cm_news *news, struct steps *
 	}
 	call_end(steps, "accept", begun_mono_ns, 0);
 	cm_enter(connection, CM_ESTABLISH, CM_CONNECT_NS);
+	if (cm->is_repeating) {
+		cm_rounds_accepted(connection);
+	}
 	if (cm->is_datagram) {
 		settle(connection);
 	}

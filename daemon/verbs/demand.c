@@ -52,10 +52,12 @@ static int check_version(const struct assignment *assignment, struct error *err)
 				 "qp.qp_type %d is not supported by this version; use RC, UC or UD",
 				 qp->qp_type);
 	}
-	if (workload->workload.op_count == 0 || workload->workload.op_count > LIMIT_OPS) {
-		return error_set(err, -EINVAL, ERROR_INPUT,
-				 "workload.ops has %zu entries; it must have 1 to %d",
-				 workload->workload.op_count, LIMIT_OPS);
+	if ((workload->workload.op_count == 0) != workload_is_connecting(workload) ||
+	    workload->workload.op_count > LIMIT_OPS) {
+		return error_set(
+			err, -EINVAL, ERROR_INPUT,
+			"workload.ops has %zu entries; it must have 1 to %d, and with pattern connect none",
+			workload->workload.op_count, LIMIT_OPS);
 	}
 	for (size_t i = 0; i < workload->workload.op_count; i++) {
 		int kind = workload->workload.ops[i].kind;

@@ -13,7 +13,6 @@
 #include "verbs/connect.h"
 #include "verbs/demand.h"
 #include "verbs/notify.h"
-#include "verbs/queue_pair.h"
 
 #define PSN_MASK 0xffffffu
 #define EMPTY_BUFFER_BYTES 4096 /* operations without payload need a region all the same */
@@ -102,11 +101,10 @@ static int create_shared(struct resources *resources, const struct demand *deman
 		       : create_cq(resources, demand->recv_cqe, &resources->recv_cq, steps, err);
 }
 
-static int create_qps(struct resources *resources, const struct demand *demand,
-		      const struct assignment *assignment, struct steps *steps, struct error *err)
+static void fill_wish(struct resources *resources, const struct demand *demand,
+		      const struct assignment *assignment)
 {
-	const struct qp_settings *qp = &assignment->workload.qp;
-	struct queue_pair_wish wish = {
+	resources->wish = (struct queue_pair_wish){
 		.type = demand->qp_type,
 		.send_cq = resources->send_cq,
 		.recv_cq = resources->recv_cq,
@@ -116,57 +114,102 @@ static int create_qps(struct resources *resources, const struct demand *demand,
 		.min_inline_bytes = demand->is_inline_fixed ? demand->max_inline_bytes
 							    : demand->min_inline_bytes,
 	};
-
-	resources->qps = memory_new_array(qp->num_qps, sizeof(struct ibv_qp *));
-	resources->psns = memory_new_array(qp->num_qps, sizeof(uint32_t));
-	random_fill(resources->psns, qp->num_qps * sizeof(uint32_t));
-	for (size_t i = 0; i < qp->num_qps; i++) {
-		uint64_t started_mono_ns = call_begin("ibv_create_qp");
-		int ret = queue_pair_create(&resources->qps[i], resources->device, resources->pd,
-					    &wish, err);
-
-		if (ret < 0) {
-			error_prefix(err, "queue pair %zu of %llu", i + 1,
-				     (unsigned long long)qp->num_qps);
-			return ret;
-		}
-		resources->qp_count++;
-		resources->psns[i] &= PSN_MASK;
-		call_end(steps, "create_qp", started_mono_ns, 0);
-	}
-	resources->max_inline_data = wish.max_inline_bytes;
-	return 0;
-}
-
-static int go_init(struct resources *resources, const struct demand *demand,
-		   const struct assignment *assignment, struct steps *steps, struct error *err)
-{
-	struct ibv_qp_attr attr = {
+	resources->init = (struct ibv_qp_attr){
 		.qp_state = IBV_QPS_INIT,
 		.pkey_index = (uint16_t)assignment->workload.qp.pkey_index,
 		.port_num = (uint8_t)assignment_local(assignment)->port_num,
 		.qp_access_flags = demand->qp_access,
 		.qkey = (uint32_t)assignment->workload.qp.qkey,
 	};
-	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-		   (demand->qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
+	resources->init_mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			       (demand->qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
+	resources->qkey = resources->init.qkey;
+}
 
-	resources->qkey = attr.qkey;
+static int create_qp(struct resources *resources, size_t slot, struct steps *steps,
+		     struct error *err)
+{
+	uint64_t started_mono_ns = call_begin("ibv_create_qp");
+	int ret = queue_pair_create(&resources->qps[slot], resources->device, resources->pd,
+				    &resources->wish, err);
 
-	for (size_t i = 0; i < resources->qp_count; i++) {
-		uint64_t started_mono_ns = call_begin("ibv_modify_qp");
-		int error = ibv_modify_qp(resources->qps[i], &attr, mask);
-
-		if (error != 0) {
-			return error_set_call(
-				err, error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
-				"qp 0x%x of %s cannot go to INIT (port %u, pkey_index %u)",
-				resources->qps[i]->qp_num, resources->device->name, attr.port_num,
-				attr.pkey_index);
-		}
-		call_end(steps, "modify_init", started_mono_ns, 0);
+	if (ret < 0) {
+		resources->qps[slot] = NULL;
+		error_prefix(err, "queue pair %zu of %zu", slot + 1, resources->qp_slots);
+		return ret;
 	}
+	call_end(steps, "create_qp", started_mono_ns, 0);
 	return 0;
+}
+
+static int go_init(struct resources *resources, size_t slot, struct steps *steps, struct error *err)
+{
+	uint64_t started_mono_ns = call_begin("ibv_modify_qp");
+	struct ibv_qp_attr attr = resources->init;
+	int error = ibv_modify_qp(resources->qps[slot], &attr, resources->init_mask);
+
+	if (error != 0) {
+		return error_set_call(err, error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
+				      "qp 0x%x of %s cannot go to INIT (port %u, pkey_index %u)",
+				      resources->qps[slot]->qp_num, resources->device->name,
+				      attr.port_num, attr.pkey_index);
+	}
+	call_end(steps, "modify_init", started_mono_ns, 0);
+	return 0;
+}
+
+int resources_make_qp(struct resources *resources, size_t slot, struct steps *steps,
+		      struct error *err)
+{
+	int ret = create_qp(resources, slot, steps, err);
+
+	if (ret == 0) {
+		ret = go_init(resources, slot, steps, err);
+	}
+	if (ret < 0) {
+		resources_drop_qp(resources, slot, NULL);
+	}
+	return ret;
+}
+
+void resources_drop_qp(struct resources *resources, size_t slot, struct steps *steps)
+{
+	uint64_t started_mono_ns;
+
+	if (!resources->qps[slot]) {
+		return;
+	}
+	started_mono_ns = call_begin("ibv_destroy_qp");
+	(void)ibv_destroy_qp(take(resources->qps[slot]));
+	call_end(steps, "destroy_qp", started_mono_ns, 0);
+}
+
+/* First all are created, then all go to INIT: the order of the steps. */
+static int create_qps(struct resources *resources, const struct demand *demand,
+		      const struct assignment *assignment, struct steps *steps, struct error *err)
+{
+	int ret = 0;
+
+	resources->qp_slots = assignment->workload.qp.num_qps;
+	resources->qps = memory_new_array(resources->qp_slots, sizeof(struct ibv_qp *));
+	resources->psns = memory_new_array(resources->qp_slots, sizeof(uint32_t));
+	random_fill(resources->psns, resources->qp_slots * sizeof(uint32_t));
+	fill_wish(resources, demand, assignment);
+	for (size_t i = 0; i < resources->qp_slots; i++) {
+		resources->psns[i] &= PSN_MASK;
+	}
+	if (workload_is_connecting(&assignment->workload)) {
+		return 0;
+	}
+	for (size_t i = 0; ret == 0 && i < resources->qp_slots; i++) {
+		ret = create_qp(resources, i, steps, err);
+		resources->qp_count += ret == 0;
+	}
+	resources->max_inline_data = resources->wish.max_inline_bytes;
+	for (size_t i = 0; ret == 0 && i < resources->qp_slots; i++) {
+		ret = go_init(resources, i, steps, err);
+	}
+	return ret;
 }
 
 static void prepare_receives(struct resources *resources)
@@ -253,10 +296,6 @@ static int build(struct resources *resources, const struct assignment *assignmen
 		return ret;
 	}
 	ret = create_qps(resources, &demand, assignment, steps, err);
-	if (ret < 0) {
-		return ret;
-	}
-	ret = go_init(resources, &demand, assignment, steps, err);
 	return ret < 0 ? ret : post_receives(resources, steps, err);
 }
 
@@ -341,11 +380,8 @@ void resources_free(struct resources *resources, struct steps *steps)
 	/*
 	 * On a device that is gone every one of these fails; closing its context ends what is left.
 	 */
-	for (size_t i = 0; i < resources->qp_count; i++) {
-		uint64_t started_mono_ns = call_begin("ibv_destroy_qp");
-
-		(void)ibv_destroy_qp(resources->qps[i]);
-		call_end(steps, "destroy_qp", started_mono_ns, 0);
+	for (size_t i = 0; i < resources->qp_slots; i++) {
+		resources_drop_qp(resources, i, steps);
 	}
 	if (resources->ah) {
 		uint64_t started_mono_ns = call_begin("ibv_destroy_ah");

@@ -18,6 +18,7 @@
 #include "model/step.h"
 #include "util/error.h"
 #include "verbs/device.h"
+#include "verbs/queue_pair.h"
 #include "verbs/region.h"
 
 struct resources {
@@ -30,8 +31,14 @@ struct resources {
 	struct ibv_comp_channel *channel; /* of both queues; NULL: they are polled */
 	struct ibv_cq *send_cq;
 	struct ibv_cq *recv_cq; /* own queue, as perftest has */
-	size_t qp_count;
-	struct ibv_qp **qps;
+	size_t qp_slots; /* qp.num_qps */
+	size_t qp_count; /* of those made for the job; pattern connect: none, each connection has
+			    its own */
+	struct ibv_qp **qps; /* NULL where there is none */
+	struct queue_pair_wish wish;
+	struct ibv_qp_attr init; /* to INIT */
+	int init_mask;
+	struct cm *cm; /* of the job; borrowed; NULL: `exchange` */
 	struct ibv_ah *ah; /* UD: the way to the other end; else NULL */
 	uint32_t qkey; /* UD */
 	uint64_t max_inline_data; /* as given */
@@ -68,5 +75,14 @@ void resources_info(const struct resources *resources, const struct assignment *
  */
 int resources_connect(struct resources *resources, const struct assignment *assignment,
 		      const struct endpoint_info *remote, struct steps *steps, struct error *err);
+/*
+ * A queue pair in INIT in an empty slot, as the assignment wishes it: 0, or -errno with err and
+ * the slot empty. Steps may be NULL, as with resources_drop_qp. By the one thread that has the
+ * resources.
+ */
+int resources_make_qp(struct resources *resources, size_t slot, struct steps *steps,
+		      struct error *err);
+/* An empty slot too. */
+void resources_drop_qp(struct resources *resources, size_t slot, struct steps *steps);
 /* NULL and half-built ones too. Queue pairs first; steps may be NULL. */
 void resources_free(struct resources *resources, struct steps *steps);

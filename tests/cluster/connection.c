@@ -52,6 +52,21 @@ static const char scenarios[] =
 	"    qp: { cm: rdma_cm, num_qps: 200, max_send_wr: 4 }\n"
 	"    workload: { pattern: stream, load: { outstanding: 200 }, ops: [{ op: write, size: 8B }] }\n"
 	"    run: { warmup: 0s, iterations: 400 }\n"
+	"    expect: [errors == 0]\n"
+	"  - name: rounds\n"
+	"    qp: { cm: rdma_cm, num_qps: 4 }\n"
+	"    workload: { pattern: connect }\n"
+	"    run: { warmup: 100ms, iterations: 200 }\n"
+	"    expect: [errors == 0, latency.p50 <= 100ms, connect.latency.p90 <= 10ms, ops_rate.mean >= 10/s]\n"
+	"  - name: back\n"
+	"    qp: { cm: rdma_cm, num_qps: 2 }\n"
+	"    workload: { pattern: connect, direction: reverse }\n"
+	"    run: { warmup: 100ms, duration: 300ms }\n"
+	"    expect: [errors == 0]\n"
+	"  - name: endless\n"
+	"    qp: { cm: rdma_cm, num_qps: 4 }\n"
+	"    workload: { pattern: connect }\n"
+	"    run: { warmup: 0s, duration: 12s }\n"
 	"    expect: [errors == 0]\n";
 
 static struct fabric *fabric_of(struct cluster *cluster)
@@ -331,6 +346,176 @@ static void a_hundred_runs_leave_nothing_behind(void **state)
 	cluster_free(cluster);
 }
 
+static void rounds_of_connections_are_timed_by_phase(void **state)
+{
+	struct cluster *cluster = start_pair();
+	const struct run *run = run_once(cluster, "rounds");
+	const struct measurement *m = run->measurements[0];
+	unsigned objects = fabric_objects(fabric_of(cluster));
+
+	cluster_expect(run, VERDICT_PASS, ERROR_NONE, STAGE_NONE, "", NULL);
+	assert_int_equal(m->initiator.totals.operations, 200);
+	for (int phase = 0; phase < CONNECTION_PHASES; phase++) {
+		const struct connections *ends[] = { m->initiator.totals.connections,
+						     m->responder.totals.connections };
+
+		for (size_t i = 0; i < 2; i++) {
+			assert_int_equal(ends[i]->phases[phase].failed, 0);
+			assert_int_equal(ends[i]->phases[phase].latency.count > 0,
+					 connections_has_phase(i == 0, phase));
+		}
+	}
+	/* Half a millisecond each way. */
+	assert_in_range(m->initiator.totals.connections->phases[CONNECTION_CONNECT].latency.min_ns,
+			SECOND_NS / 1000, SECOND_NS / 500);
+	for (int i = 0; i < 10; i++) {
+		cluster_expect_pass(cluster, i % 2, "rounds");
+		cluster_expect_pass(cluster, i % 2, "back");
+		assert_in_range(fabric_objects(fabric_of(cluster)), 0, objects);
+	}
+	cluster_free(cluster);
+}
+
+/* Connections come and go, until something happens. */
+static struct cluster *start_rounds(char id[32])
+{
+	struct cluster *cluster = start_pair();
+
+	text_copy(id, 32, cluster_run(cluster, 0, "endless"));
+	cluster_wait_phase(cluster, 0, id, "measuring");
+	world_run(cluster_world(cluster), SECOND_NS / 2);
+	return cluster;
+}
+
+static const struct connections *expect_failed_in(const struct run *run, int phase)
+{
+	const struct participant *initiator = &run->measurements[0]->initiator;
+	const struct connections *connections = initiator->totals.connections;
+
+	assert_non_null(connections);
+	assert_true(connections->phases[CONNECTION_SETUP].latency.count > 100);
+	for (int i = 0; i < CONNECTION_PHASES; i++) {
+		assert_int_equal(connections->phases[i].failed > 0, i == phase);
+	}
+	return connections;
+}
+
+static void C37_a_rejection_among_many_connections_ends_them_with_its_reason(void **state)
+{
+	char id[32];
+	struct cluster *cluster = start_rounds(id);
+	const struct run *run;
+
+	fabric_set_cm(
+		fabric_of(cluster), cluster_device(cluster, 1),
+		&(struct fabric_cm_fault){ .fate = FABRIC_CM_REJECTS, .status = 26, .count = 1 });
+	run = cluster_wait_run(cluster, 0, id);
+	cluster_expect(run, VERDICT_FAIL, ERROR_DEVICE, STAGE_RUN, "rdma_connect", "RDT-0160");
+	assert_int_equal(run->measurements[0]->first_error.error.number, 26);
+	expect_failed_in(run, CONNECTION_CONNECT);
+	expect_well_again(cluster);
+}
+
+static void C25_C42_a_full_queue_and_a_stale_number_are_tried_again(void **state)
+{
+	static const int passing[] = { 10, 28 };
+
+	for (size_t i = 0; i < 2; i++) {
+		char id[32];
+		struct cluster *cluster = start_rounds(id);
+		const struct run *run;
+
+		fabric_set_cm(fabric_of(cluster), cluster_device(cluster, 1),
+			      &(struct fabric_cm_fault){ .fate = FABRIC_CM_REJECTS,
+							 .status = passing[i],
+							 .count = 5 });
+		run = cluster_wait_run(cluster, 0, id);
+		cluster_expect(run, VERDICT_PASS, ERROR_NONE, STAGE_NONE, "", NULL);
+		assert_int_equal(run->measurements[0]->initiator.totals.connections->retried, 5);
+		cluster_free(cluster);
+	}
+}
+
+static void C39_one_answer_that_is_lost_is_a_phase_that_lasted_too_long(void **state)
+{
+	char id[32];
+	struct cluster *cluster = start_rounds(id);
+	uint64_t begun_ns = fabric_now_ns();
+	const struct run *run;
+
+	fabric_set_cm(fabric_of(cluster), cluster_device(cluster, 0),
+		      &(struct fabric_cm_fault){ .fate = FABRIC_CM_LOSES_ANSWERS, .count = 1 });
+	run = cluster_wait_run(cluster, 0, id);
+	cluster_expect(run, VERDICT_FAIL, ERROR_DEVICE, STAGE_RUN, "rdma_connect", "RDT-0161");
+	assert_in_range(fabric_now_ns() - begun_ns, 7 * SECOND_NS, 10 * SECOND_NS);
+	assert_int_equal(
+		expect_failed_in(run, CONNECTION_CONNECT)->phases[CONNECTION_CONNECT].failed, 1);
+	expect_well_again(cluster);
+}
+
+static void an_end_that_falls_silent_among_connections_is_a_stall(void **state)
+{
+	char id[32];
+	struct cluster *cluster = start_rounds(id);
+	const struct run *run;
+
+	fabric_set_cm(fabric_of(cluster), cluster_device(cluster, 1),
+		      &(struct fabric_cm_fault){ .fate = FABRIC_CM_SILENT });
+	run = cluster_wait_run(cluster, 0, id);
+	cluster_expect(run, VERDICT_FAIL, ERROR_DEVICE, STAGE_RUN, "stall", "RDT-0108");
+	assert_int_equal(
+		expect_failed_in(run, CONNECTION_CONNECT)->phases[CONNECTION_CONNECT].failed, 4);
+	expect_well_again(cluster);
+}
+
+static void kill_of_the_responder_among_connections_is_a_lost_daemon(void **state)
+{
+	char id[32];
+	struct cluster *cluster = start_rounds(id);
+
+	cluster_kill(cluster, 1);
+	cluster_expect(cluster_wait_run(cluster, 0, id), VERDICT_INCONCLUSIVE, ERROR_PEER,
+		       STAGE_RUN, "session", "RDT-0101");
+	cluster_restart(cluster, 1);
+	cluster_wait_peer(cluster, 0, PEER_UP);
+	world_run(cluster_world(cluster), 3 * SECOND_NS);
+	expect_well_again(cluster);
+}
+
+static void connections_that_are_stopped_midway_leave_nothing(void **state)
+{
+	char id[32];
+	struct cluster *cluster = start_rounds(id);
+	struct node *before = world_enter(cluster_node(cluster, 0));
+
+	assert_int_equal(coordinator_cancel(daemon_parts(cluster_daemon(cluster, 0))->coordinator,
+					    id, "not wanted"),
+			 0);
+	world_enter(before);
+	cluster_expect(cluster_wait_run(cluster, 0, id), VERDICT_INCONCLUSIVE, ERROR_INPUT,
+		       STAGE_RUN, "abort", "RDT-0116");
+	expect_well_again(cluster);
+}
+
+static void a_device_that_goes_among_connections_is_let_go(void **state)
+{
+	char id[32];
+	struct cluster *cluster = start_rounds(id);
+
+	fabric_add_device(fabric_of(cluster),
+			  &(struct fabric_device_config){
+				  .name = "spare", .host = "node01", .address = "10.9.9.9" });
+	cluster_set_device(cluster, 0, false);
+	cluster_expect(cluster_wait_run(cluster, 0, id), VERDICT_ERROR, ERROR_DEVICE, STAGE_RUN,
+		       "device", "RDT-0106");
+	world_run(cluster_world(cluster), 3 * SECOND_NS);
+	assert_int_equal(fabric_stale_contexts(fabric_of(cluster)), 0);
+	fabric_remove_device(fabric_of(cluster), "spare");
+	cluster_set_device(cluster, 0, true);
+	world_run(cluster_world(cluster), 5 * SECOND_NS);
+	expect_well_again(cluster);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -350,6 +535,14 @@ int main(void)
 			a_device_that_goes_while_it_connects_is_let_go_by_the_connection_manager),
 		cmocka_unit_test(a_device_that_goes_long_after_its_last_run_is_let_go_too),
 		cmocka_unit_test(a_hundred_runs_leave_nothing_behind),
+		cmocka_unit_test(rounds_of_connections_are_timed_by_phase),
+		cmocka_unit_test(C37_a_rejection_among_many_connections_ends_them_with_its_reason),
+		cmocka_unit_test(C25_C42_a_full_queue_and_a_stale_number_are_tried_again),
+		cmocka_unit_test(C39_one_answer_that_is_lost_is_a_phase_that_lasted_too_long),
+		cmocka_unit_test(an_end_that_falls_silent_among_connections_is_a_stall),
+		cmocka_unit_test(kill_of_the_responder_among_connections_is_a_lost_daemon),
+		cmocka_unit_test(connections_that_are_stopped_midway_leave_nothing),
+		cmocka_unit_test(a_device_that_goes_among_connections_is_let_go),
 	};
 
 	cmocka_set_test_filter(getenv("CLUSTER_ONLY"));

@@ -51,6 +51,11 @@ static const char scenarios[] =
 	"    workload: { pattern: stream, load: { outstanding: 8 }, ops: [{ op: send, size: 64B }] }\n"
 	"    run: { warmup: 0s, iterations: 60, stall_timeout: 60s }\n"
 	"    expect: [errors == 0]\n"
+	"  - name: churn\n"
+	"    qp: { cm: rdma_cm, num_qps: 4 }\n"
+	"    workload: { pattern: connect }\n"
+	"    run: { warmup: 5ms, iterations: 60, stall_timeout: 60s }\n"
+	"    expect: [errors == 0]\n"
 	"  - name: stream\n"
 	"    disruptive: true\n"
 	"    qp: { num_qps: 2 }\n"
@@ -73,7 +78,7 @@ static const char scenarios[] =
 	"    run: { warmup: 0s, iterations: 1000, stall_timeout: 60s }\n"
 	"    expect: [errors == 0]\n";
 
-static const char *const names[] = { "ping", "stream", "both", "cm", "verified" };
+static const char *const names[] = { "ping", "stream", "both", "cm", "verified", "churn" };
 
 struct member {
 	size_t index;
@@ -189,8 +194,11 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 		return 0;
 	}
 	if (member->begun < RUNS && peers_are_up(parts)) {
-		assert_int_equal(daemon_run(member->daemon, names[member->begun++ % 5], id, NULL),
-				 0);
+		assert_int_equal(
+			daemon_run(member->daemon,
+				   names[member->begun++ % (sizeof(names) / sizeof(names[0]))], id,
+				   NULL),
+			0);
 	}
 	if (member->begun > 0 && member->reloads < 3 && !member->is_reloading) {
 		member->is_reloading = true;

@@ -131,3 +131,29 @@ FORGE='
   "$LAB" exec --name "$(lab_name)" -- lab-reset
   [ "$status" -eq 0 ]
 }
+
+@test "connections are set up and taken down again and again, each phase timed; kill -9 of the responder among them leaves nothing" {
+  run guest '
+    scenario churn "{ pattern: connect }" "{ warmup: 0, iterations: 60 }" "qp: { cm: rdma_cm, num_qps: 4 }" "expect: [errors == 0, latency.p50 <= 10s, resolve_addr.latency.max <= 20s]"
+    scenario endless "{ pattern: connect }" "{ warmup: 0, duration: 60s }" "qp: { cm: rdma_cm, num_qps: 4 }"
+    nodes_up ./*.yaml
+    run_scenario 1 churn r.json
+    verdict r.json pass
+    holds r.json ".measurements[0] | .completed == 60 and .errors == 0 and .connections.failed == 0 and ([.operations[] | select(.scope == \"phase\" and .completed == 60 and .latency.min_ns > 0)] | length) == 8"
+    holds r.json ".measurements[0].connections.accepted | length == 5 and ([.[] | .op] | contains([\"accept\", \"established\"])) and all(.completed >= 56)"
+    jq -r ".measurements[0] | \"connections/s \(.ops_per_s)\", (.operations[] | \"\(.op) p50 \(.latency.percentiles[0].value_ns) max \(.latency.max_ns) ns\")" r.json
+    [[ $(http 1 /metrics) == *"rdmatestd_connection_phase_seconds_count{scenario=\"churn\",phase=\"resolve_route\"} 60"* ]] || fail "no phase in the metrics"
+    [[ -z $(rdma resource show cm_id)$(rdma resource show qp | grep -v "type GSI\|type SMI") ]] || fail "left: $(rdma resource show cm_id) $(rdma resource show qp)"
+    run_begin 1 endless r.json
+    run_measuring 1
+    kill -KILL "${NODE_PID[2]}"
+    wait "${NODE_PID[2]}" || :
+    unset "NODE_PID[2]"
+    wait "$RUN_PID"
+    verdict r.json inconclusive
+    finding r.json RDT-0101
+    [[ -z $(rdma resource show cm_id) ]] || fail "left: $(rdma resource show cm_id)"
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}

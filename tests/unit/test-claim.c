@@ -446,6 +446,43 @@ static void an_end_that_the_assignment_does_not_have_is_told(void **state)
 	fits(scene, ROLE_INITIATOR);
 }
 
+static void connections_have_every_phase_of_their_end_and_no_other(void **state)
+{
+	struct scene *scene = *state;
+	struct totals *totals = &scene->totals;
+	struct workload_settings *settings = &scene->assignment->workload.workload;
+
+	settings->pattern = PATTERN_CONNECT;
+	totals->receives = INT64_MAX;
+	settings->op_count = 0;
+	totals->class_count = 0;
+	totals->bytes = 0;
+	totals->slowest.count = 0;
+	for (size_t i = 0; i < INTERVALS; i++) {
+		totals->intervals[i].bytes = 0;
+	}
+	differs(scene, ROLE_INITIATOR, "no phases");
+	totals->connections = memory_new(sizeof(*totals->connections));
+	connections_init(totals->connections);
+	for (int phase = 0; phase < CONNECTION_PHASES; phase++) {
+		for (uint64_t i = 0; connections_has_phase(true, phase) && i < totals->operations;
+		     i++) {
+			histogram_add(&totals->connections->phases[phase].latency, 1000);
+		}
+	}
+	fits(scene, ROLE_INITIATOR);
+	totals->connections->phases[CONNECTION_CONNECT].failed = 1;
+	fits(scene, ROLE_INITIATOR);
+	totals->connections->phases[CONNECTION_ACCEPT].failed = 1;
+	differs(scene, ROLE_INITIATOR, "phase accept");
+	totals->connections->phases[CONNECTION_ACCEPT].failed = 0;
+	differs(scene, ROLE_RESPONDER, "phase resolve_addr");
+	histogram_add(&totals->connections->phases[CONNECTION_SETUP].latency, 1);
+	differs(scene, ROLE_INITIATOR, "phase setup");
+	settings->pattern = PATTERN_STREAM;
+	differs(scene, ROLE_RESPONDER, "pattern is stream");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -481,6 +518,8 @@ int main(void)
 			tear_down),
 		cmocka_unit_test_setup_teardown(an_end_that_the_assignment_does_not_have_is_told,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			connections_have_every_phase_of_their_end_and_no_other, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

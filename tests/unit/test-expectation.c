@@ -3,10 +3,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
+#include <cmocka.h>
+
+#include "model/connections.h"
 #include "model/expectation.h"
 #include "util/text.h"
 
@@ -45,6 +46,9 @@ static void every_metric_has_its_unit(void **state)
 	assert_true(accept("errors == 0").limit == 0);
 	assert_true(accept("errors != 3").limit == 3);
 	assert_int_equal(accept("errors == 0").kind, -1);
+	assert_int_equal(accept("errors == 0").phase, -1);
+	assert_int_equal(accept("resolve_addr.latency.p99 <= 1ms").phase, CONNECTION_RESOLVE_ADDR);
+	assert_int_equal(accept("latency.p99 <= 1ms").phase, -1);
 	assert_int_equal(accept("send.bandwidth.mean > 1Mbps").kind, OPERATION_SEND);
 	assert_int_equal(accept("read.latency.max < 2s").statistic, STATISTIC_MAX);
 	assert_int_equal(accept("latency.mean < 2s").statistic, STATISTIC_MEAN);

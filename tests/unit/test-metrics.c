@@ -545,6 +545,35 @@ static void every_family_is_announced_once_and_before_its_series(void **state)
 	}
 }
 
+static void connections_are_counted_and_each_phase_has_a_histogram(void **state)
+{
+	struct fixture *fixture = *state;
+	struct run *run = new_run("mixed", VERDICT_FAIL);
+	struct measurement *m = add_measurement(run, "n1", "n2", VERDICT_FAIL);
+	struct connections *connections = memory_new(sizeof(*connections));
+	connections_init(connections);
+	for (unsigned i = 0; i < 100; i++) {
+		histogram_add(&connections->phases[CONNECTION_SETUP].latency, 4000);
+	}
+	connections->phases[CONNECTION_CONNECT].failed = 1;
+	m->initiator.has_totals = true;
+	m->initiator.totals = (struct totals){ .window_ns = 2000000000,
+					       .operations = 100,
+					       .connections = connections };
+	metrics_observe(fixture->metrics, run);
+	scrape(fixture);
+	assert_line(fixture, LINE("connections_total{scenario=\"mixed\"} 100"));
+	assert_line(fixture,
+		    LINE("connection_failures_total{scenario=\"mixed\",phase=\"connect\"} 1"));
+	assert_line(fixture,
+		    LINE("connection_phase_seconds_count{scenario=\"mixed\",phase=\"setup\"} 100"));
+	assert_line(fixture, LINE("connections_per_second{scenario=\"mixed\",peer=\"n2\"} 50"));
+	assert_line(
+		fixture,
+		LINE("connection_setup_percentile_seconds{scenario=\"mixed\",peer=\"n2\",percentile=\"50\"} 0.000004000"));
+	run_free(run);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -553,6 +582,7 @@ int main(void)
 		TEST(everything_is_there_from_zero),
 		TEST(gauges_of_the_daemon_are_told_in_base_units),
 		TEST(a_run_is_counted_and_its_last_values_are_told),
+		TEST(connections_are_counted_and_each_phase_has_a_histogram),
 		TEST(counters_grow_and_gauges_are_replaced_by_the_next_run),
 		TEST(of_several_ports_the_worst_is_told),
 		TEST(the_peer_is_the_other_node_or_both),

@@ -133,8 +133,8 @@ static void what_is_required_is_missed(void **state)
 		       "missing required key \"name\"");
 	expect_problem("name: a\nworkload: {ops: [{op: write, size: 1B}]}\n",
 		       "missing required key \"pattern\"");
-	expect_problem("name: a\nworkload: {pattern: stream}\n", "missing required key \"ops\"");
-	expect_problem("name: a\nworkload: {pattern: stream, ops: []}\n", "at least 1");
+	expect_problem("name: a\nworkload: {pattern: stream}\n", "is missing or empty");
+	expect_problem("name: a\nworkload: {pattern: stream, ops: []}\n", "is missing or empty");
 	expect_problem("name: A b\nworkload: {pattern: stream, ops: [{op: write, size: 1B}]}\n",
 		       "is not a name");
 }

@@ -541,7 +541,7 @@ static void huge_inline(struct rig *rig)
 
 static void unknown_pattern(struct rig *rig)
 {
-	rig->assignment->workload.workload.pattern = PATTERN_REQUEST_RESPONSE + 1;
+	rig->assignment->workload.workload.pattern = 9;
 }
 
 static void what_cannot_run_is_refused_in_words(void **state)
@@ -553,7 +553,7 @@ static void what_cannot_run_is_refused_in_words(void **state)
 	refuses_with(-EPROTO, "\"right\" prepared 0 queue pairs for our 1", fewer_peers);
 	refuses_with(-EPROTO, "a buffer of 64 bytes", small_peer_buffer);
 	refuses_with(-EINVAL, "inline write of 64 bytes is above the 32 bytes", huge_inline);
-	refuses_with(-EOPNOTSUPP, "workload.pattern 3 is not known", unknown_pattern);
+	refuses_with(-EOPNOTSUPP, "workload.pattern 9 is not known", unknown_pattern);
 }
 
 int main(void)
