@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The lines of a test run in the machine: nothing expands here.
 # shellcheck disable=SC2016
+# lab: alone
 #
 # Every operation, alone and mixed, on real verbs.
 
@@ -173,6 +174,7 @@ UNRELIABLE='
     holds r.json "[.. | objects | .code? // empty] | index(\"RDT-0115\") == null"
   '
   echo "$output"
+  "$LAB" exec --name "$(lab_name)" -- lab-reset
   [ "$status" -eq 0 ]
 }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The lines of a test run in the machine: nothing expands here.
 # shellcheck disable=SC2016
+# lab: alone
 #
 # Every transport with every operation, with and without completion events, on one and on four queue pairs, closed and open: a
 # scenario for each cell of that table. What a transport has not is refused before anything runs; all else passes on real verbs:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The lines of a test run in the machines: nothing expands here.
 # shellcheck disable=SC2016
+# lab: alone
 
 load lab
 
