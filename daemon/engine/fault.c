@@ -226,9 +226,15 @@ void fault_manager(struct flow *flow, const struct error *err, uint64_t now_tick
 	struct failure *failure = first_failure(flow, now_ticks);
 
 	if (failure) {
+		struct window_counts counts = { 0 };
+
+		flow->pattern->counts(flow, &counts);
 		failure->error = *err;
-		/* Connections are the traffic here: it had begun. */
-		failure->error.stage = STAGE_RUN;
+		/* Connections are the traffic here: it had begun, unless the way was never found.
+		 */
+		if (err->stage != STAGE_RESOLVE || counts.operations > 0) {
+			failure->error.stage = STAGE_RUN;
+		}
 	}
 	end_with_error(flow, now_ticks);
 }

@@ -428,7 +428,8 @@ bool flow_step(struct flow *flow, bool *ret_found)
 		}
 	} else if (flow->state == FLOW_FLUSHING) {
 		has_found = flush_burst(flow);
-		if (flow->flush_marks == 0 || clock_ticks() >= flow->flush_ticks) {
+		/* What came before the end may still lie there: it counts. */
+		if ((flow->flush_marks == 0 && !has_found) || clock_ticks() >= flow->flush_ticks) {
 			flow->state = FLOW_OVER;
 		}
 	}

@@ -117,7 +117,8 @@ static bool is_size(const struct inspect *inspect, uint64_t size_bytes)
 	const struct flow *flow = inspect->flow;
 
 	for (size_t i = 0; i < flow->class_count; i++) {
-		if (flow->classes[i].size_bytes == size_bytes) {
+		if ((operation_traits(flow->classes[i].kind) & OPERATION_PLACES) &&
+		    flow->classes[i].size_bytes == size_bytes) {
 			return true;
 		}
 	}
@@ -222,7 +223,7 @@ static void take_send(struct inspect *inspect, size_t qp_index, const struct ibv
 	struct payload payload;
 
 	if (payload_read_head(from, &payload) != PAYLOAD_GOOD || payload.qp_index != qp_index ||
-	    payload.size_bytes != size_bytes) {
+	    payload.size_bytes != size_bytes || payload.number > qp->messages.next + UINT32_MAX) {
 		payload = due(inspect, qp_index, qp->messages.next, size_bytes);
 		payload_tell(&payload, from, &fault);
 		count_corrupted(inspect, qp_index, operation, &fault);
@@ -251,7 +252,16 @@ bool inspect_take(struct inspect *inspect, const struct ibv_wc *wc)
 	uint8_t *from = part_of(inspect, qp_index) + layout->half_bytes +
 			slot * layout->slot_bytes + layout->header_bytes;
 
-	if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
+	if (resources->ah && wc->src_qp != inspect->flow->remote->qps[qp_index].qp_num) {
+		payload_clear(from);
+		return false; /* a datagram of somebody else: whoever knows the queue key may send
+			       */
+	}
+	if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM && !inspect->has_immediate) {
+		/* Nobody agreed on that: it has no place to look at. */
+		count_corrupted(inspect, qp_index, OPERATION_WRITE_WITH_IMM,
+				&(struct verification_fault){ 0 });
+	} else if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
 		take_write(inspect, qp_index, be32toh(wc->imm_data));
 	} else if (inspect->has_writes && wc->byte_len == 0) {
 		take_marker(inspect, qp_index, be32toh(wc->imm_data));

@@ -201,7 +201,9 @@ static bool is_consequence(const struct job *job, const struct failure *failure)
 		       (is_gone && (failure->error.number == IBV_WC_FATAL_ERR ||
 				    failure->error.number == IBV_WC_LOC_QP_OP_ERR));
 	}
-	return is_gone && text_starts_with(failure->error.call, "ibv_");
+	return is_gone && (text_starts_with(failure->error.call, "ibv_") ||
+			   (failure->error.kind == ERROR_KIND_ERRNO &&
+			    text_starts_with(failure->error.call, "rdma_")));
 }
 
 void job_device_explain(const struct job *job, struct totals *totals)

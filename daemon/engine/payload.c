@@ -170,11 +170,16 @@ void payload_tell(const struct payload *payload, const void *from, struct verifi
 {
 	const uint8_t *found = from;
 	const uint8_t *body = found + PAYLOAD_HEAD_BYTES;
-	uint64_t body_bytes = payload->size_bytes - PAYLOAD_HEAD_BYTES;
+	uint64_t body_bytes;
 	struct head head;
 	uint64_t at;
 
 	ret->number = payload->number;
+	if (payload->size_bytes < PAYLOAD_HEAD_BYTES) {
+		ret->offset_bytes = payload->size_bytes; /* it ends there */
+		return;
+	}
+	body_bytes = payload->size_bytes - PAYLOAD_HEAD_BYTES;
 	make_head(payload, expected_sum(payload), &head);
 	for (at = 0; at < sizeof(head); at++) {
 		if (((const uint8_t *)&head)[at] != found[at]) {
@@ -197,6 +202,10 @@ bool payload_is(const struct payload *payload, const void *from, struct verifica
 	struct head head, expected;
 	bool is_good;
 
+	if (payload->size_bytes < PAYLOAD_HEAD_BYTES) {
+		payload_tell(payload, from, ret);
+		return false;
+	}
 	memcpy(&head, from, sizeof(head));
 	make_head(payload, sum_of_body(payload, body), &expected);
 	is_good = memcmp(&head, &expected, sizeof(head)) == 0 &&

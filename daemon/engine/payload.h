@@ -43,7 +43,7 @@ enum payload_state payload_read_head(const void *from, struct payload *ret);
 /* Whether what stands there is this payload, head and all; where it is not, *ret says at which
  * offset first, and what should be there. */
 bool payload_is(const struct payload *payload, const void *from, struct verification_fault *ret);
-/* Only the place of the first difference. */
+/* Only the place of the first difference; where it is shorter than a head, of its end. */
 void payload_tell(const struct payload *payload, const void *from, struct verification_fault *ret);
 void payload_clear(void *head);
 

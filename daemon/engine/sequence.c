@@ -25,7 +25,8 @@ enum sequence_order sequence_take(struct sequence *sequence, uint64_t number)
 		if (sequence->next - number <= SEQUENCE_WINDOW) {
 			*word |= bit_of(number);
 		}
-		sequence->missing--;
+		sequence->missing -= sequence->missing > 0; /* an old repetition may have been taken
+							       for it */
 		return SEQUENCE_LATE;
 	}
 	gap = number - sequence->next;

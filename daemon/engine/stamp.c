@@ -13,7 +13,8 @@
 #include "util/memory.h"
 
 #define ABSENT_VALUE UINT64_MAX /* stands where an atomic has brought back nothing */
-#define ASK_AGAIN_NS 2000000ull
+#define ASK_AGAIN_NS 2000000ull /* where the answer may be lost */
+#define ASK_NS 100000000ull
 
 struct stamp {
 	struct flow *flow;
@@ -29,7 +30,6 @@ struct stamp {
 	bool has_fetches;
 	bool has_immediate;
 	bool has_writes;
-	bool is_lossy;
 };
 
 static struct payload fetched(const struct stamp *stamp, size_t qp_index, uint64_t position,
@@ -74,6 +74,9 @@ static int prepare_sums(struct stamp *stamp, struct error *err)
 			payload = fetched(stamp, i, k, layout->slot_bytes);
 			payload_lay_out(&payload, resources->buffer);
 			for (size_t c = 0; c < stamp->flow->class_count; c++) {
+				if (stamp->flow->classes[c].kind != OPERATION_READ) {
+					continue;
+				}
 				payload.size_bytes = stamp->flow->classes[c].size_bytes;
 				*sum_of(stamp, i, k, c) = payload_sum(&payload, resources->buffer);
 			}
@@ -97,9 +100,9 @@ int stamp_new(struct stamp **ret, struct flow *flow, const struct chain *chain, 
 	stamp->has_writes = operation_any(settings->ops, settings->op_count, OPERATION_PLACES);
 	stamp->has_immediate =
 		operation_has(settings->ops, settings->op_count, OPERATION_WRITE_WITH_IMM);
-	stamp->is_lossy = workload_is_lossy(workload);
 	stamp->marker_interval = flow->resources->layout.write_slots / 4;
-	stamp->ask_ticks = clock_ns_to_ticks(&flow->window.scale, ASK_AGAIN_NS);
+	stamp->ask_ticks = clock_ns_to_ticks(&flow->window.scale,
+					     workload_is_lossy(workload) ? ASK_AGAIN_NS : ASK_NS);
 	stamp->qps = memory_new_array(flow->resources->qp_count, sizeof(*stamp->qps));
 	stamp->values = memory_new_array(flow->resources->qp_count, sizeof(*stamp->values));
 	return prepare_sums(stamp, err);
@@ -183,7 +186,7 @@ static void fill_one(struct stamp *stamp, size_t qp_index, uint64_t position,
 	case OPERATION_READ:
 		wr->wr.rdma.remote_addr =
 			remote_of(stamp, qp_index, 0, position % layout->fetched_slots);
-		if (position % stamp->sample == 0) {
+		if (qp->reads++ % stamp->sample == 0) {
 			memset((void *)(uintptr_t)wr->sg_list->addr, 0, wr->sg_list->length);
 		}
 		break;
@@ -283,18 +286,21 @@ static void mark(struct stamp *stamp, size_t qp_index, uint64_t now_ticks)
 	qp->asked_ticks = now_ticks;
 }
 
-/* Writes with immediate data name themselves; where they may be lost, somebody has to ask. */
+/* Writes with immediate data name themselves; where they are lost, or a device has dropped one,
+ * somebody has to ask. */
 static bool wants_marker(const struct stamp *stamp, const struct stamp_qp *qp, bool is_idle,
 			 uint64_t now_ticks)
 {
 	if (stamp->has_immediate) {
-		return stamp->is_lossy && is_idle && qp->markers == 0 &&
+		return is_idle && qp->markers == 0 &&
 		       now_ticks - qp->asked_ticks >= stamp->ask_ticks;
 	}
 	if (qp->writes == qp->named || qp->markers == STAMP_MARKERS) {
 		return false;
 	}
-	return is_idle || qp->writes - qp->named >= stamp->marker_interval;
+	/* While nothing else goes on, one at a time waits for its answer. */
+	return (is_idle && qp->named == qp->acknowledged) ||
+	       qp->writes - qp->named >= stamp->marker_interval;
 }
 
 bool stamp_turn(struct stamp *stamp, size_t qp_index, bool is_idle, uint64_t now_ticks)
@@ -433,7 +439,7 @@ void stamp_look(struct stamp *stamp, size_t qp_index, uint64_t position)
 
 		if (operation_traits(kind) & OPERATION_IS_ATOMIC) {
 			look_at_atomic(stamp, qp_index, qp->checked, kind);
-		} else if (kind == OPERATION_READ && qp->checked % stamp->sample == 0) {
+		} else if (kind == OPERATION_READ && qp->reads_done++ % stamp->sample == 0) {
 			look_at_read(stamp, qp_index, qp->checked, class_index);
 		}
 	}

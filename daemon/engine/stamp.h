@@ -17,6 +17,8 @@ struct stamp_qp {
 	uint64_t messages; /* posted, that take a receive */
 	uint64_t writes; /* posted, without immediate data */
 	uint64_t atomics;
+	uint64_t reads; /* posted */
+	uint64_t reads_done; /* looked at, or not of the sample */
 	uint64_t named; /* writes before it have a marker */
 	uint64_t acknowledged; /* writes before it were looked at */
 	uint64_t checked; /* position up to which completed requests were looked at */

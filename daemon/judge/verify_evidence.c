@@ -53,9 +53,10 @@ static void say_first(const struct verification_fault *first, char *text, size_t
 	verification_hex(first->found, first->length, found);
 	if (first->length == 0) {
 		snprintf(text, size,
-			 "the first: %s number %" PRIu64 " on queue pair 0x%" PRIx64
-			 ", whose immediate data was another one's",
-			 operation_names[first->operation], first->number, first->qp_num);
+			 "the first: %s number %" PRIu64 " on queue pair 0x%" PRIx64 ", %s",
+			 operation_names[first->operation], first->number, first->qp_num,
+			 first->offset_bytes > 0 ? "which is shorter than any that is sent"
+						 : "whose immediate data was another one's");
 		return;
 	}
 	snprintf(text, size,

@@ -331,7 +331,9 @@ static int check_verification(const struct claim *claim, struct error *err)
 			       : 0;
 	}
 	if (!totals->has_verification) {
-		return is_posting(claim) ? refuse_verification("is missing", err) : 0;
+		return is_posting(claim) || workload_takes_receives(claim->workload)
+			       ? refuse_verification("is missing", err)
+			       : 0;
 	}
 	if (is_posting(claim)
 		    ? is->received > 0 || is->sent > totals->traffic_operations + under_way

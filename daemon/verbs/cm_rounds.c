@@ -83,12 +83,17 @@ static int begin(struct cm_connection *connection, struct error *err)
 	return ret;
 }
 
-static int begin_all(struct cm *cm, struct error *err)
+/* As many as may be begun in one go: the rest in the next. */
+static int begin_some(struct cm *cm, int *done, struct error *err)
 {
+	size_t begun = 0;
 	int ret = 0;
 
-	for (size_t i = 0; ret == 0 && i < cm->count && cm->rounds.left > 0; i++) {
+	for (size_t i = 0;
+	     ret == 0 && i < cm->count && cm->rounds.left > 0 && begun < CM_EVENTS_AT_ONCE; i++) {
 		if (cm->connections[i].phase == CM_NONE) {
+			begun++;
+			(*done)++;
 			cm->rounds.left -= cm->rounds.left != UINT64_MAX;
 			begin_round(&cm->connections[i]);
 			ret = begin(&cm->connections[i], err);
@@ -144,9 +149,11 @@ static int take_active(struct cm_connection *connection, const struct cm_news *n
 
 	if (connection->phase != CM_DISCONNECT) {
 		ret = advance(connection, news, err);
-	} else if (news->type == RDMA_CM_EVENT_DISCONNECTED) {
+	} else if (news->type == RDMA_CM_EVENT_DISCONNECTED && news->status == 0) {
 		next_phase(connection, CONNECTION_DESTROY);
 		complete(connection);
+	} else if (news->type == RDMA_CM_EVENT_DISCONNECTED) {
+		ret = cm_error_late(connection, err); /* nobody answered */
 	}
 	if (ret < 0) {
 		fail(connection);
@@ -184,19 +191,22 @@ static void give_up(struct cm_connection *connection)
 static int take_passive(struct cm_connection *connection, const struct cm_news *news,
 			struct error *err)
 {
-	bool is_established = connection->phase == CM_ESTABLISHED;
+	bool is_closed = news->type == RDMA_CM_EVENT_DISCONNECTED;
 
 	if (news->type == RDMA_CM_EVENT_ESTABLISHED) {
-		if (!is_established) {
+		if (connection->phase != CM_ESTABLISHED) {
 			end_setup(connection, CONNECTION_DESTROY);
 		}
 		return cm_passive_news(connection, news, NULL, err);
 	}
-	if (news->type == RDMA_CM_EVENT_DISCONNECTED) {
+	if (is_closed && connection->phase == CM_ESTABLISH) {
+		/* Its confirmation was lost, or overtaken: only who has sent one parts. */
+		end_setup(connection, CONNECTION_DESTROY);
+		cm_settle(connection);
+	}
+	if (is_closed) {
 		(void)call_begin("rdma_disconnect");
 		(void)rdma_disconnect(connection->id);
-	}
-	if (news->type == RDMA_CM_EVENT_DISCONNECTED && is_established) {
 		complete(connection);
 	} else {
 		give_up(connection);
@@ -279,11 +289,12 @@ int cm_rounds_step(struct cm *cm, struct error *err)
 			ret = handle(cm, &news, err);
 		}
 	}
-	if (ret >= 0) {
+	/* What has come, and waits to be read, is not late. */
+	if (ret == CM_WAITS) {
 		ret = look_at_deadlines(cm, err);
 	}
 	if (ret == 0 && cm->is_initiator) {
-		ret = begin_all(cm, err);
+		ret = begin_some(cm, &taken, err);
 	}
 	call_end(NULL, NULL, 0, 0);
 	return ret < 0 ? ret : taken;

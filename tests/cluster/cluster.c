@@ -83,9 +83,22 @@ static const char *setting(const struct member *member, const char *key, const c
 	return fallback;
 }
 
+/* Of a node's main file: those that it always has, and those that a test may add. */
+static const char *const settled[] = { "admin_socket", "key_file", "log_level" };
+static const char *const optional[] = { "limits", "devices", "results" };
+
+static bool is_among(const char *key, const char *const *keys, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(keys[i], key) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void write_main(const struct member *member)
 {
-	static const char *const optional[] = { "limits", "devices" };
 	const struct cluster *cluster = member->cluster;
 	char path[128];
 	char key[128];
@@ -124,6 +137,9 @@ void cluster_set(struct cluster *cluster, size_t index, const char *key, const c
 {
 	struct member *member = &cluster->members[index];
 
+	/* One that nobody writes would change nothing, unseen. */
+	assert_true(is_among(key, settled, sizeof(settled) / sizeof(settled[0])) ||
+		    is_among(key, optional, sizeof(optional) / sizeof(optional[0])));
 	assert_true(member->setting_count < SETTINGS);
 	text_copy(member->keys[member->setting_count], sizeof(member->keys[0]), key);
 	text_copy(member->values[member->setting_count++], sizeof(member->values[0]), value);

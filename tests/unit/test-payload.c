@@ -120,6 +120,27 @@ static void what_is_laid_out_is_known_without_a_head(void **state)
 	}
 }
 
+/* Whoever knows the queue key may send that: there is no body to look at, and no end to look for.
+ */
+static void of_a_message_that_is_shorter_than_its_head_the_end_is_told(void **state)
+{
+	const uint8_t bytes[PAYLOAD_HEAD_BYTES] = { 1, 2, 3 };
+
+	(void)state;
+	for (int method = VERIFY_SEQUENCE; method <= VERIFY_CRC32C; method++) {
+		for (uint64_t size = 0; size < PAYLOAD_HEAD_BYTES; size++) {
+			struct payload payload = payload_of(method, 5);
+			struct verification_fault fault = { 0 };
+
+			payload.size_bytes = size;
+			payload_tell(&payload, bytes, &fault);
+			assert_int_equal(fault.number, 5);
+			assert_int_equal(fault.offset_bytes, size);
+			assert_int_equal(fault.length, 0);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +148,7 @@ int main(void)
 		cmocka_unit_test(no_two_messages_are_alike),
 		cmocka_unit_test(of_a_head_alone_the_rest_does_not_matter),
 		cmocka_unit_test(what_is_laid_out_is_known_without_a_head),
+		cmocka_unit_test(of_a_message_that_is_shorter_than_its_head_the_end_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
