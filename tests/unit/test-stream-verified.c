@@ -399,10 +399,67 @@ static void writes_that_nobody_looks_at_are_a_stall(void **state)
 	rig_done(&rig);
 }
 
+/* The responder had no CPU meanwhile: more lies there than one look at the end takes. */
+static void what_waits_when_the_end_comes_counts(void **state)
+{
+	struct rig rig;
+	unsigned steps = 0;
+
+	(void)state;
+	init(&rig, OPERATION_SEND, VERIFY_SEQUENCE, 1);
+	rig.assignment->workload.qp.num_qps = 6;
+	rig.assignment->workload.qp.max_recv_wr = 512;
+	rig.assignment->workload.workload.load.outstanding = 96;
+	rig.assignment->workload.run.iterations = 3000;
+	rig_open(&rig);
+	rig_start(&rig, 1);
+	rig.has_started[1] = false; /* no step of it */
+	rig_start(&rig, 0);
+	while (!rig.is_over[0]) {
+		assert_true(rig_step(&rig) && ++steps < RIG_STEPS_MOST);
+	}
+	rig.has_started[1] = true;
+	traffic_stop(rig.traffic[1]);
+	while (!rig.is_over[1]) {
+		assert_true(rig_step(&rig) && ++steps < RIG_STEPS_MOST);
+	}
+	rig_finish(&rig);
+	expect_good(&rig, 3000);
+	rig_done(&rig);
+}
+
+/* Whoever knows the queue key may send datagrams: those do not count. */
+static void datagrams_of_others_are_none_of_ours(void **state)
+{
+	struct error err = ERROR_INIT;
+	struct verification found;
+	struct rig rig;
+
+	(void)state;
+	init(&rig, OPERATION_SEND, VERIFY_CRC32C, 1);
+	rig.assignment->workload.qp.qp_type = QP_TYPE_UD;
+	rig.assignment->workload.qp.max_recv_wr = 2 * OPERATIONS;
+	rig_connect(&rig);
+	rig_need(rig_try_traffic(&rig, 0, &err), &err);
+	/* As if another one had sent them. */
+	rig.infos[0]->qps[0].qp_num++;
+	rig_need(rig_try_traffic(&rig, 1, &err), &err);
+	rig_run(&rig);
+	found = sum(&rig);
+	assert_int_equal(found.sent, OPERATIONS);
+	assert_int_equal(found.received, 0);
+	assert_int_equal(found.lost, OPERATIONS);
+	assert_int_equal(found.corrupted + found.duplicated + found.reordered, 0);
+	assert_int_equal(rig.totals[1].receives, 0);
+	rig_done(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_found_where_nothing_is_wrong),
+		cmocka_unit_test(what_waits_when_the_end_comes_counts),
+		cmocka_unit_test(datagrams_of_others_are_none_of_ours),
 		cmocka_unit_test(what_is_done_to_payload_is_found_and_counted_in_every_operation),
 		cmocka_unit_test(nothing_is_found_over_uc_and_ud_either),
 		cmocka_unit_test(what_the_network_does_over_uc_and_ud_is_counted_apart),
