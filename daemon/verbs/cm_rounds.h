@@ -31,8 +31,8 @@ void cm_rounds_open(struct cm *cm, const struct cm_rounds_events *events, void *
 		    uint64_t count);
 /* The initiator begins no more; those under way go on. */
 void cm_rounds_close(struct cm *cm);
-/* How many events it took and connections it began, a bounded number; or -errno with err, and only cm_rounds_abandon,
- * cm_disconnect and cm_free make sense. */
+/* How many events it took and connections it began, a bounded number; or -errno with err, and only
+ * cm_rounds_abandon, cm_disconnect and cm_free make sense. */
 int cm_rounds_step(struct cm *cm, struct error *err);
 size_t cm_rounds_under_way(const struct cm *cm);
 uint64_t cm_rounds_retried(const struct cm *cm);
