@@ -4,8 +4,9 @@
  * nouns in their answers, up to the verdict. The loop is fuzz/loop.
  *
  * The input is lines. The first may say what the traffic is, instead of a stream with a closed load
- * and a duration: "!=open", "!=drop", "!=pingpong", "!=count". "iJSON" is a message of the
- * initiator's node, "rJSON" of the responder's, "xJSON" of a third one. Besides
+ * and a duration: "!=open", "!=drop", "!=pingpong", "!=answered", "!=verify", "!=connect",
+ * "!=count". "iJSON" is a message of the initiator's node, "rJSON" of the responder's, "xJSON" of a
+ * third one. Besides
  *
  *   !t MS  time passes             !a  the run is aborted        !u  nothing can be sent, or again
  *   !l     the initiator is lost   !m  the responder is lost
@@ -77,6 +78,14 @@ static void shape(struct workload *workload, const char *word)
 		load->on_full = word[0] == 'd' ? ON_FULL_DROP : ON_FULL_DELAY;
 	} else if (strcmp(word, "pingpong") == 0) {
 		workload->workload.pattern = PATTERN_PINGPONG;
+	} else if (strcmp(word, "answered") == 0) {
+		workload->workload.pattern = PATTERN_REQUEST_RESPONSE;
+	} else if (strcmp(word, "verify") == 0) {
+		workload->workload.verify.method = VERIFY_SEQUENCE;
+	} else if (strcmp(word, "connect") == 0) {
+		workload->workload.pattern = PATTERN_CONNECT;
+		workload->workload.op_count = 0;
+		workload->qp.cm = QP_CM_RDMA_CM;
 	} else if (strcmp(word, "count") == 0) {
 		workload->run.duration_ns = 0;
 		workload->run.iterations = 4000;

@@ -122,6 +122,8 @@ static void deal(const struct assignment *assignment)
 	_cleanup_free_ uint16_t *deck = memory_new_array(length, sizeof(*deck));
 	bool has_card[LIMIT_CLASSES] = { false };
 
+	assert(!workload_has_writes_with_immediate(&assignment->workload) ||
+	       workload_is_answered(&assignment->workload));
 	assert(count > 0 && total > 0 && length % interval == 0);
 	operation_deck(classes, count, interval, assignment->seed, deck, length);
 	for (size_t i = 0; i < length; i++) {
@@ -172,7 +174,9 @@ static void check_permit(const struct assignment *assignment)
 	       settings->limits.max_pinned_bytes);
 	assert(assignment->workload.qp.num_qps + usage.qps <= settings->limits.max_qps);
 	assert(workload_timeout_ns(&assignment->workload) <= LIMIT_RUN_DURATION_NS * 2);
-	deal(assignment);
+	if (!workload_is_connecting(&assignment->workload)) {
+		deal(assignment);
+	}
 }
 
 static void check_assignment(const json_t *message)
@@ -309,12 +313,36 @@ static void read_end(const json_t *json, struct participant *end)
 
 static void add_expectations(struct expectations *expect)
 {
-	static const char *const words[] = { "errors == 0", "latency.p99 <= 5us",
-					     "bandwidth.min >= 1Gbps", "write.ops_rate.mean > 1/s",
-					     "bandwidth.mean >= 90% of link_rate" };
+	static const char *const words[] = { "errors == 0",
+					     "latency.p99 <= 5us",
+					     "bandwidth.min >= 1Gbps",
+					     "write.ops_rate.mean > 1/s",
+					     "bandwidth.mean >= 90% of link_rate",
+					     "verify_errors == 0",
+					     "verify_errors.corrupted == 0",
+					     "verify_errors.lost <= 1",
+					     "verify_errors.duplicated == 0",
+					     "verify_errors.reordered == 0",
+					     "lost_ops.ratio <= 1%",
+					     "lost_ops == 0",
+					     "service_latency.p50 <= 1s",
+					     "resolve_addr.latency.p99 <= 1ms" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		assert(!expectation_parse(words[i], &expect->items[expect->count++]));
+	}
+}
+
+/* What both ends were asked for, where the message says it. */
+static void read_workload(const json_t *message, struct workload *ret)
+{
+	_cleanup_free_ struct assignment *assignment = memory_new(sizeof(*assignment));
+	const json_t *json = json_object_get(message, "assignment");
+	struct error err = ERROR_INIT;
+
+	if (json && schema_read(assignment_fields, json, assignment, &err) == 0 &&
+	    assignment_check(assignment, &err) == 0) {
+		*ret = assignment->workload;
 	}
 }
 
@@ -337,6 +365,7 @@ static void check_run(const json_t *message)
 	measurement->responder.port.link_rate_bps = 100000000000;
 	measurement->assignment.workload = scenario->workload;
 	measurement->assignment.workload.qp.path_mtu = 4096;
+	read_workload(message, &measurement->assignment.workload);
 	text_copy(measurement->initiator.endpoint.node, LIMIT_NAME, NODE);
 	text_copy(measurement->responder.endpoint.node, LIMIT_NAME, COORDINATOR);
 	read_end(json_object_get(message, "initiator"), &measurement->initiator);
