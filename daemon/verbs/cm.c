@@ -381,21 +381,35 @@ int cm_take_news(struct cm *cm, struct cm_news *ret, struct error *err)
 	return CM_DONE;
 }
 
-static int handle_news(struct cm *cm, const struct cm_news *news, struct steps *steps,
-		       struct error *err)
+bool cm_take_common(struct cm *cm, const struct cm_news *news, struct steps *steps, int *ret,
+		    struct error *err)
 {
 	struct cm_connection *connection = news->id->context;
 
 	switch (news->type) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		return cm_passive_request(cm, news, steps, err);
+		*ret = cm_passive_request(cm, news, steps, err);
+		return true;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		return cm_error_news(connection ? connection : &cm->connections[0], news, err);
+		*ret = cm_error_news(connection ? connection : &cm->connections[0], news, err);
+		return true;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
-		return 0;
+		*ret = 0;
+		return true;
 	default:
-		break;
+		return false;
+	}
+}
+
+static int handle_news(struct cm *cm, const struct cm_news *news, struct steps *steps,
+		       struct error *err)
+{
+	struct cm_connection *connection = news->id->context;
+	int ret;
+
+	if (cm_take_common(cm, news, steps, &ret, err)) {
+		return ret;
 	}
 	if (!connection) {
 		return 0;

@@ -126,6 +126,9 @@ int cm_check_device(const struct cm *cm, const struct rdma_cm_id *id, const char
 
 /* The next event, copied and acknowledged: CM_DONE, CM_WAITS when there is none, or -errno. */
 int cm_take_news(struct cm *cm, struct cm_news *ret, struct error *err);
+/* News that mean the same whatever goes on: true, with what came of it in *ret. */
+bool cm_take_common(struct cm *cm, const struct cm_news *news, struct steps *steps, int *ret,
+		    struct error *err);
 
 /* cm_active.c */
 /* As many as may be under way. */

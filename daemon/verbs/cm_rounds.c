@@ -219,17 +219,10 @@ static int take_passive(struct cm_connection *connection, const struct cm_news *
 static int handle(struct cm *cm, const struct cm_news *news, struct error *err)
 {
 	struct cm_connection *connection = news->id->context;
+	int ret;
 
-	switch (news->type) {
-	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		return cm_passive_request(cm, news, NULL, err);
-	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		return cm_error_news(connection ? connection : &cm->connections[0], news, err);
-	case RDMA_CM_EVENT_ADDR_CHANGE:
-	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
-		return 0;
-	default:
-		break;
+	if (cm_take_common(cm, news, NULL, &ret, err)) {
+		return ret;
 	}
 	if (!connection || connection->phase == CM_NONE) {
 		return 0;
