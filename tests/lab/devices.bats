@@ -151,27 +151,6 @@ teardown() { "$LAB" exec --name "$(lab_name)" -- lab-reset; }
   [ "$status" -eq 0 ]
 }
 
-@test "the device of either end is removed under traffic: told as such, and the next run passes when it is back" {
-  run guest "$LIFE"'
-    nodes_up long.yaml short.yaml
-    for n in 0 1; do
-      run_begin 1 long r.json
-      run_measuring 1
-      timeout 20 rdma link del rxe$n || fail "the removal of rxe$n waits for somebody"
-      wait "$RUN_PID" || :
-      holds r.json ".verdict != \"pass\""
-      holds r.json "[.. | objects | .code? // empty] | length > 0"
-      rdma link add rxe$n type rxe netdev veth$n
-      eventually 30 has_ports $((n + 1)) 1
-      eventually 60 passes
-    done
-    node_alive 1 && node_alive 2 || fail "a daemon ended"
-  '
-  echo "$output"
-  [ "$status" -eq 0 ]
-}
-
-
 # What both hold after some rounds, and after a hundred more: the same, but for what a memory allocator keeps. 4 MiB is 40 KiB a round: less
 # than what one job has.
 @test "C64 a hundred rounds with faults among them: no descriptor, queue pair, region or thread more, and little memory" {
