@@ -33,13 +33,18 @@ struct source {
  * with hardware offload they do not see RDMA at all. */
 static const struct source sources[] = {
 	{ COUNTER_SENT_BYTES, PLACE_PORT, { "port_xmit_data" }, 64, 4 },
+	/* irdma: without the Ethernet header */
+	{ COUNTER_SENT_BYTES, PLACE_HW, { "ip4OutOctets", "ip6OutOctets" }, 64, 1 },
 	{ COUNTER_SENT_BYTES, PLACE_NETDEV, { "tx_bytes" }, 64, 1 },
 	{ COUNTER_RECEIVED_BYTES, PLACE_PORT, { "port_rcv_data" }, 64, 4 },
+	{ COUNTER_RECEIVED_BYTES, PLACE_HW, { "ip4InOctets", "ip6InOctets" }, 64, 1 },
 	{ COUNTER_RECEIVED_BYTES, PLACE_NETDEV, { "rx_bytes" }, 64, 1 },
 	{ COUNTER_SENT_PACKETS, PLACE_HW, { "sent_pkts" }, 64, 1 },
 	{ COUNTER_SENT_PACKETS, PLACE_PORT, { "port_xmit_packets" }, 64, 1 },
+	{ COUNTER_SENT_PACKETS, PLACE_HW, { "ip4OutPkts", "ip6OutPkts" }, 64, 1 },
 	{ COUNTER_RECEIVED_PACKETS, PLACE_HW, { "rcvd_pkts" }, 64, 1 },
 	{ COUNTER_RECEIVED_PACKETS, PLACE_PORT, { "port_rcv_packets" }, 64, 1 },
+	{ COUNTER_RECEIVED_PACKETS, PLACE_HW, { "ip4InPkts", "ip6InPkts" }, 64, 1 },
 	/* soft-RoCE counts here what a sequence NAK began, too; mlx5 counts each cause apart */
 	{ COUNTER_RETRANSMISSIONS, PLACE_HW, { "completer_retry_err" }, 64, 1 },
 	{ COUNTER_RETRANSMISSIONS,
@@ -67,6 +72,7 @@ static const struct source sources[] = {
 	{ COUNTER_RECEIVE_ERRORS, PLACE_PORT, { "port_rcv_errors" }, 16, 1 },
 	{ COUNTER_RECEIVE_ERRORS, PLACE_HW, { "ip4InDiscards", "ip6InDiscards" }, 64, 1 },
 	{ COUNTER_LINK_ERRORS, PLACE_PORT, { "symbol_error" }, 16, 1 },
+	{ COUNTER_LINK_RECOVERIES, PLACE_PORT, { "link_error_recovery" }, 8, 1 },
 	{ COUNTER_LINK_DOWNED, PLACE_HW, { "link_downed" }, 64, 1 },
 	{ COUNTER_LINK_DOWNED, PLACE_PORT, { "link_downed" }, 8, 1 },
 	{ COUNTER_SEND_WAIT, PLACE_PORT, { "port_xmit_wait" }, 32, 1 },

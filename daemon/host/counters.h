@@ -22,9 +22,10 @@ void counters_read(const char *root, const char *device, uint64_t port_num, cons
 /* Bytes that a port sent and received: all that its network device saw and all that the device
  * itself counts for RDMA. Drivers count the same traffic in either or both: the one that grew more
  * tells the least that there was. */
+enum { COUNTERS_TRAFFIC_PLACES = 3 };
 struct counters_traffic {
-	struct counter_value sent[2];
-	struct counter_value received[2];
+	struct counter_value sent[COUNTERS_TRAFFIC_PLACES];
+	struct counter_value received[COUNTERS_TRAFFIC_PLACES];
 };
 void counters_traffic(const char *root, const char *device, uint64_t port_num, const char *netdev,
 		      struct counters_traffic *ret);

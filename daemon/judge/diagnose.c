@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "judge/delivery_evidence.h"
+#include "judge/diagnose_access.h"
 #include "judge/diagnose_cm.h"
 #include "judge/diagnose_path.h"
 #include "judge/diagnose_peer.h"
@@ -19,13 +20,7 @@
 
 /* enum ibv_wc_status as far as the rules look at it; judge/ knows no verbs. */
 enum {
-	STATUS_LOC_LEN = 1,
-	STATUS_LOC_PROT = 4,
 	STATUS_FLUSH = 5,
-	STATUS_LOC_ACCESS = 8,
-	STATUS_REM_INV_REQ = 9,
-	STATUS_REM_ACCESS = 10,
-	STATUS_REM_OP = 11,
 	STATUS_RNR_RETRY_EXC = 13,
 };
 
@@ -209,30 +204,10 @@ static bool find_receiver(const struct view *view)
 	return true;
 }
 
-static bool find_remote_access(const struct view *view)
+static bool find_access(const struct view *view)
 {
-	if (!is_status(view, STATUS_REM_ACCESS) && !is_status(view, STATUS_REM_INV_REQ) &&
-	    !is_status(view, STATUS_REM_OP) && !is_status(view, STATUS_LOC_ACCESS) &&
-	    !is_status(view, STATUS_LOC_PROT) && !is_status(view, STATUS_LOC_LEN)) {
-		return false;
-	}
-	finding_add(view->findings, FINDING_REMOTE_ACCESS, CONFIDENCE_LIKELY, view->evidence,
-		    "memory access was refused: %s, seen by %s",
-		    failure_wc_status_name(view->failure->error.number), node_of(view));
-	return true;
-}
-
-/* The device at the end of a request tells it by an event; the other end was not heard. */
-static bool find_refused_request(const struct view *view)
-{
-	if (!is_call(view, "ibv_get_async_event") ||
-	    (!is_errno(view, EACCES) && !is_errno(view, EPROTO))) {
-		return false;
-	}
-	finding_add(view->findings, FINDING_REMOTE_ACCESS, CONFIDENCE_LIKELY, view->evidence,
-		    "a request was refused: %s, seen by %s", view->failure->error.text,
-		    node_of(view));
-	return true;
+	return diagnose_access(view->failure, view->measurement, node_of(view), view->evidence,
+			       view->findings);
 }
 
 static bool find_completion(const struct view *view)
@@ -299,13 +274,10 @@ static bool find_anything(const struct view *view)
 
 /* The first that explains the error ends the search: the special before the general. */
 static bool (*const error_rules[])(const struct view *view) = {
-	find_bug,	  find_abort,	      find_peer,
-	find_sick_device, find_port,	      find_absent_device,
-	find_limit,	  find_unsupported,   find_deadline,
-	find_stall,	  find_starved,	      find_path,
-	find_receiver,	  find_remote_access, find_refused_request,
-	find_completion,  find_no_permission, find_resource,
-	find_input,	  find_setup,	      find_anything,
+	find_bug,	    find_abort,	   find_peer,	     find_sick_device, find_port,
+	find_absent_device, find_limit,	   find_unsupported, find_deadline,    find_stall,
+	find_starved,	    find_path,	   find_receiver,    find_access,      find_completion,
+	find_no_permission, find_resource, find_input,	     find_setup,       find_anything,
 };
 
 static void write_end_evidence(const struct participant *end, const char *name, char *out,

@@ -16,6 +16,9 @@
 #define FEW_RETRANSMISSIONS 10
 #define RARE_RETRANSMISSIONS 1e-4
 #define FALLBACK_MTU_BYTES 1024u
+/* The most that RoCE v2 has around the payload of a packet: Ethernet with VLAN, IPv6, UDP, and the
+ * headers of InfiniBand's transport. */
+#define HEADER_BYTES 110
 
 static bool is_known(const struct participant *end, enum counter counter)
 {
@@ -36,70 +39,132 @@ static double packets_of(const struct measurement *m, uint64_t size_bytes)
 	return size_bytes == 0 ? 1 : (double)((size_bytes + mtu - 1) / mtu);
 }
 
+/* What an end sent, or can have sent. */
+struct volume {
+	double packets;
+	double payload_bytes;
+};
+
 /*
- * The most packets that this traffic, from its first post on, can have made an end send without
- * any retransmission. Sizes and kinds are mixed after the window as they were in it.
+ * The most that this traffic, from its first post on, can have made an end send without any
+ * retransmission. Sizes and kinds are mixed after the window as they were in it.
  */
-static double most_sent_of(const struct measurement *m, const struct totals *totals,
-			   bool is_initiator)
+static struct volume most_sent_of(const struct measurement *m, const struct totals *totals,
+				  bool is_initiator)
 {
 	const struct workload_settings *workload = &m->assignment.workload.workload;
 	bool is_answered = workload_is_answered(&m->assignment.workload);
-	double packets = 0, completed = 0;
+	double packets = 0, bytes = 0, completed = 0;
 
 	for (size_t i = 0; i < totals->class_count; i++) {
 		const struct class_totals *class = &totals->classes[i];
-		double payload = packets_of(m, class->class.size_bytes);
+		uint64_t size_bytes = class->class.size_bytes;
+		double payload = packets_of(m, size_bytes);
 		bool is_fetched = operation_traits(class->class.kind) & OPERATION_FETCHES;
 		double sent = is_fetched == is_initiator ? 1 : payload;
+		double size = is_fetched == is_initiator ? 0 : (double)size_bytes;
 
 		/* A responder acknowledges at most every packet; where it answers both do, and both
 		 * send. */
 		if (!is_fetched && is_answered) {
-			sent = payload +
-			       packets_of(m, operation_response_bytes(
-						     workload->ops, workload->op_count,
-						     class->class.kind, class->class.size_bytes));
+			uint64_t response_bytes = operation_response_bytes(
+				workload->ops, workload->op_count, class->class.kind, size_bytes);
+
+			sent = payload + packets_of(m, response_bytes);
+			size = (double)(size_bytes > response_bytes ? size_bytes : response_bytes);
 		} else if (!is_fetched && !is_initiator) {
 			sent = payload;
+			size = 0;
 		}
 		packets += sent * (double)class->completed;
+		bytes += size * (double)class->completed;
 		completed += (double)class->completed;
 	}
-	return completed > 0 ? packets / completed * (double)totals->traffic_operations : 0;
+	if (completed <= 0) {
+		return (struct volume){ 0 };
+	}
+
+	double scale = (double)totals->traffic_operations / completed;
+
+	return (struct volume){ packets * scale, bytes * scale };
 }
 
 /* With direction: both each end asks, and answers what the other one asks. */
-static double most_sent(const struct measurement *m, bool is_initiator)
+static struct volume most_sent(const struct measurement *m, bool is_initiator)
 {
-	double most = most_sent_of(m, &m->initiator.totals, is_initiator);
+	struct volume most = most_sent_of(m, &m->initiator.totals, is_initiator);
 
-	return run_is_mutual(m) ? most + most_sent_of(m, &m->responder.totals, !is_initiator)
-				: most;
+	if (run_is_mutual(m)) {
+		struct volume more = most_sent_of(m, &m->responder.totals, !is_initiator);
+
+		most.packets += more.packets;
+		most.payload_bytes += more.payload_bytes;
+	}
+	return most;
 }
 
 /* Each retransmission may send all again that was under way, and have it acknowledged once more. */
-static double most_resent(const struct measurement *m)
+static struct volume most_resent(const struct measurement *m)
 {
 	const struct totals *totals = &m->initiator.totals;
 	uint64_t size_bytes =
 		totals->traffic_operations ? totals->traffic_bytes / totals->traffic_operations : 0;
+	double messages = (double)(value_of(&m->initiator, COUNTER_RETRANSMISSIONS) +
+				   value_of(&m->responder, COUNTER_RETRANSMISSIONS)) *
+			  (double)m->assignment.workload.workload.load.outstanding;
 
-	return (double)(value_of(&m->initiator, COUNTER_RETRANSMISSIONS) +
-			value_of(&m->responder, COUNTER_RETRANSMISSIONS)) *
-	       (double)m->assignment.workload.workload.load.outstanding * packets_of(m, size_bytes);
+	return (struct volume){ messages * packets_of(m, size_bytes),
+				messages * (double)size_bytes };
+}
+
+/* The counter that tells what a port sent: packets, or, where a driver has none, bytes. */
+static enum counter sent_counter(const struct participant *end)
+{
+	return is_known(end, COUNTER_SENT_PACKETS) ? COUNTER_SENT_PACKETS : COUNTER_SENT_BYTES;
+}
+
+static double in_units_of(enum counter counter, struct volume volume)
+{
+	return counter == COUNTER_SENT_PACKETS
+		       ? volume.packets
+		       : volume.payload_bytes + HEADER_BYTES * volume.packets;
+}
+
+/* Bytes of a network device that has not even half of our payload are without those of RDMA. */
+static bool is_sent_known(const struct measurement *m, const struct participant *end)
+{
+	enum counter counter = sent_counter(end);
+
+	return is_known(end, counter) && (counter == COUNTER_SENT_PACKETS ||
+					  2 * (double)value_of(end, counter) >=
+						  most_sent(m, end == &m->initiator).payload_bytes);
 }
 
 static bool is_shared(const struct measurement *m, const struct participant *end, double *ret_ratio)
 {
-	double most = most_sent(m, end == &m->initiator);
-	double sent = (double)value_of(end, COUNTER_SENT_PACKETS);
+	enum counter counter = sent_counter(end);
+	double most = in_units_of(counter, most_sent(m, end == &m->initiator));
+	double sent = (double)value_of(end, counter);
 
-	if (!is_known(end, COUNTER_SENT_PACKETS) || most <= 0) {
+	if (!is_sent_known(m, end) || most <= 0) {
 		return false;
 	}
 	*ret_ratio = sent / most;
-	return sent > SHARED_RATIO * most + most_resent(m);
+	return sent > SHARED_RATIO * most + in_units_of(counter, most_resent(m));
+}
+
+/* Whether an end that counts retransmissions does not tell whose they may be. */
+static bool is_alone_unknown(const struct measurement *m)
+{
+	const struct participant *const ends[] = { &m->initiator, &m->responder };
+
+	for (size_t i = 0; i < 2; i++) {
+		if (value_of(ends[i], COUNTER_RETRANSMISSIONS) > 0 && !is_sent_known(m, ends[i]) &&
+		    !(ends[i]->port_use.is_told && ends[i]->port_use.state == PORT_USE_IDLE)) {
+			return true;
+		}
+	}
+	return false;
 }
 
 /* Who was told to be on the port when the run began, while it was let begin all the same. */
@@ -122,11 +187,14 @@ static bool find_shared(struct measurement *m)
 		double ratio = 0;
 
 		if (is_shared(m, ends[i], &ratio)) {
+			enum counter counter = sent_counter(ends[i]);
+
 			text_format(&evidence,
 				    "%s%s sent %" PRIu64
-				    " packets, %.3g times what this run can have sent",
+				    " %s, %.3g times what this run can have sent",
 				    evidence.length > 0 ? "; " : "", ends[i]->endpoint.device,
-				    value_of(ends[i], COUNTER_SENT_PACKETS), ratio);
+				    value_of(ends[i], counter),
+				    counter == COUNTER_SENT_PACKETS ? "packets" : "bytes", ratio);
 			has_excess = true;
 			shared = shared ? shared : ends[i];
 		}
@@ -168,7 +236,7 @@ static void find_retransmissions(struct measurement *m, enum confidence most, co
 	uint64_t theirs = value_of(&m->responder, COUNTER_RETRANSMISSIONS);
 	uint64_t losses =
 		losses_of(&m->initiator, &m->responder) + losses_of(&m->responder, &m->initiator);
-	double packets = most_sent(m, true) + most_sent(m, false);
+	double packets = most_sent(m, true).packets + most_sent(m, false).packets;
 	double share = packets > 0 ? (double)losses / packets : 1;
 	bool is_rare = losses < FEW_RETRANSMISSIONS || share < RARE_RETRANSMISSIONS;
 	char evidence[LIMIT_TEXT];
@@ -207,6 +275,7 @@ static void find_damage(struct measurement *m, const struct participant *end, en
 {
 	char evidence[LIMIT_TEXT];
 	uint64_t link = value_of(end, COUNTER_LINK_ERRORS);
+	uint64_t recovered = value_of(end, COUNTER_LINK_RECOVERIES);
 	uint64_t downed = value_of(end, COUNTER_LINK_DOWNED);
 	uint64_t icrc = value_of(end, COUNTER_ICRC_ERRORS);
 
@@ -220,9 +289,11 @@ static void find_damage(struct measurement *m, const struct participant *end, en
 		}
 	}
 	/* What a link does is nobody's traffic: others on the port make it no less certain. */
-	if (link + downed > 0) {
+	if (link + recovered + downed > 0) {
 		snprintf(evidence, sizeof(evidence),
-			 "link_errors +%" PRIu64 ", link_downed +%" PRIu64, link, downed);
+			 "link_errors +%" PRIu64 ", link_recoveries +%" PRIu64
+			 ", link_downed +%" PRIu64,
+			 link, recovered, downed);
 		finding_add(&m->findings, FINDING_LINK_ERRORS, CONFIDENCE_LIKELY, evidence,
 			    "the link of %s/%s had errors meanwhile", end->endpoint.node,
 			    end->endpoint.device);
@@ -235,10 +306,14 @@ void port_evidence_find(struct measurement *m)
 	bool is_whole = !error_is_set(&m->first_error.error);
 	bool is_shared = is_whole && find_shared(m);
 	bool is_starved = finding_has(&m->findings, FINDING_HOST_STARVED, CONFIDENCE_LIKELY);
-	enum confidence most = is_shared || is_starved ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;
+	bool is_unknown = is_alone_unknown(m);
+	enum confidence most = is_shared || is_starved || is_unknown ? CONFIDENCE_POSSIBLE
+								     : CONFIDENCE_LIKELY;
 	const char *doubt =
 		is_shared    ? "the port carried traffic of others, which may have caused it"
 		: is_starved ? "the host was short of CPU, so that the tester may have caused it"
+		: is_unknown ? "the port tells neither packets nor bytes that it sent, so that it "
+			       "may have carried traffic of others"
 			     : NULL;
 
 	if (is_whole) {

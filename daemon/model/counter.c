@@ -22,6 +22,7 @@ const char *const counter_names[] = {
 	[COUNTER_SEND_DISCARDS] = "send_discards",
 	[COUNTER_RECEIVE_ERRORS] = "receive_errors",
 	[COUNTER_LINK_ERRORS] = "link_errors",
+	[COUNTER_LINK_RECOVERIES] = "link_recoveries",
 	[COUNTER_LINK_DOWNED] = "link_downed",
 	[COUNTER_SEND_WAIT] = "send_wait",
 	[COUNTER_ECN_MARKED] = "ecn_marked",

@@ -30,7 +30,8 @@ enum counter {
 	COUNTER_ICRC_ERRORS, /* packets dropped, for their checksum was wrong */
 	COUNTER_SEND_DISCARDS,
 	COUNTER_RECEIVE_ERRORS,
-	COUNTER_LINK_ERRORS, /* symbol errors and recoveries of the link */
+	COUNTER_LINK_ERRORS, /* symbol errors of the link */
+	COUNTER_LINK_RECOVERIES, /* times that it had to find its lanes again, and did */
 	COUNTER_LINK_DOWNED,
 	COUNTER_SEND_WAIT, /* ticks with data to send and no credits (or paused) */
 	COUNTER_ECN_MARKED, /* packets received with congestion marked by a switch */

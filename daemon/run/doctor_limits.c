@@ -317,10 +317,12 @@ void doctor_limits_huge_pages(const struct doctor_facts *facts, struct doctor_re
 	line = doctor_line_add(report, "huge-pages", DOCTOR_OK, "huge pages");
 	doctor_line_source(line, "/proc/meminfo");
 	if (pages->total == 0) {
-		doctor_line_finding(line, "none are set aside; rdmatestd does not use them");
+		doctor_line_finding(line, "none are set aside; none are needed but by a scenario "
+					  "with memory.kind: hugepage, which says how to get them");
 	} else {
 		doctor_line_finding(line,
-				    "%llu of %llu of %s are free; rdmatestd does not use them",
+				    "%llu of %llu of %s are free, for scenarios with "
+				    "memory.kind: hugepage",
 				    (unsigned long long)pages->free,
 				    (unsigned long long)pages->total,
 				    units_format_size(pages->size_bytes, size));

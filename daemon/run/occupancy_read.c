@@ -152,7 +152,7 @@ static bool growth_of(const struct counter_value *from, const struct counter_val
 	bool is_known = false;
 
 	*ret_bytes = 0;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < COUNTERS_TRAFFIC_PLACES; i++) {
 		if (from[i].state == COUNTER_READ && to[i].state == COUNTER_READ &&
 		    to[i].value >= from[i].value) {
 			uint64_t growth = to[i].value - from[i].value;

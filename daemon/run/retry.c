@@ -24,13 +24,26 @@ static bool is_absence(const struct failure *failure)
 	return strcmp(error->call, calls[0]) == 0 || strcmp(error->call, calls[1]) == 0;
 }
 
+/* A port that went down under the traffic, or lost its address: judged by both ends, whatever the
+ * call that failed first. */
+static bool is_port_gone(const struct findings *findings)
+{
+	const struct finding *first = &findings->items[0];
+
+	return findings->count > 0 && first->confidence >= CONFIDENCE_LIKELY &&
+	       (first->code == FINDING_PORT_DOWN || first->code == FINDING_ADDRESS_LOST);
+}
+
 bool retry_is_worth(const struct run *run)
 {
 	if (error_is_set(&run->error.error)) {
 		return is_absence(&run->error);
 	}
 	for (size_t i = 0; i < run->measurement_count; i++) {
-		if (!is_absence(&run->measurements[i]->first_error)) {
+		const struct measurement *measurement = run->measurements[i];
+
+		if (!is_absence(&measurement->first_error) &&
+		    !is_port_gone(&measurement->findings)) {
 			return false;
 		}
 	}

@@ -15,9 +15,10 @@
 #define RETRY_MOST 8
 
 /*
- * It came to nothing since a peer could not be reached or went away, or a device was not there,
- * not active or sick. False as soon as one of its pairs measured, or failed for another reason: a
- * mesh in which one node is away is not measured more often for that.
+ * It came to nothing since a peer could not be reached or went away, a device was not there,
+ * not active or sick, or a port went down or lost its address under the traffic. False as soon as
+ * one of its pairs measured, or failed for another reason: a mesh in which one node is away is not
+ * measured more often for that.
  */
 bool retry_is_worth(const struct run *run);
 /*

@@ -100,8 +100,10 @@ static void C49_a_receive_that_is_too_short_is_one_incident(void **state)
 
 	cluster_start_all(cluster);
 	run = run_with(cluster, "sends", 1, FABRIC_SHORT_RECEIVES);
-	cluster_expect(run, VERDICT_FAIL, ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", "RDT-0111");
+	cluster_expect(run, VERDICT_FAIL, ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", "RDT-0144");
 	m = first_of(run);
+	expect_says(m->findings.items[0].text, "node02 refused its own memory");
+	expect_says(m->findings.items[0].text, "the other end was told so by IBV_WC_REM_INV_REQ");
 	assert_int_equal(m->findings.count, 1);
 	/* The receiver saw it first: the sender hears of it half a millisecond later. */
 	assert_int_equal(m->first_error.error.number, IBV_WC_LOC_LEN_ERR);

@@ -100,6 +100,27 @@ static void what_is_no_number_is_unreadable_and_spoils_no_other(void **state)
 	}
 }
 
+/* irdma: of each address family, where the port counters of the specification are not there. */
+static void packets_and_bytes_of_irdma_are_the_sum_of_both_families(void **state)
+{
+	tree_write(*state, HW "ip4OutPkts", "100\n");
+	tree_write(*state, HW "ip6OutPkts", "11\n");
+	tree_write(*state, HW "ip4InPkts", "200\n");
+	tree_write(*state, HW "ip6InPkts", "22\n");
+	tree_write(*state, HW "ip4OutOctets", "1000\n");
+	tree_write(*state, HW "ip6OutOctets", "111\n");
+	tree_write(*state, HW "ip4InOctets", "2000\n");
+	tree_write(*state, HW "ip6InOctets", "222\n");
+	expect(*state, COUNTER_SENT_PACKETS, COUNTER_READ, 111);
+	expect(*state, COUNTER_RECEIVED_PACKETS, COUNTER_READ, 222);
+	expect(*state, COUNTER_SENT_BYTES, COUNTER_READ, 1111);
+	expect(*state, COUNTER_RECEIVED_BYTES, COUNTER_READ, 2222);
+	tree_write(*state, PORT "port_xmit_packets", "5\n");
+	expect(*state, COUNTER_SENT_PACKETS, COUNTER_READ, 5);
+	tree_write(*state, PORT "link_error_recovery", "255\n");
+	expect(*state, COUNTER_LINK_RECOVERIES, COUNTER_SATURATED, 0);
+}
+
 static void a_directory_in_the_place_of_a_counter_is_unreadable(void **state)
 {
 	tree_write(*state, HW "np_cnp_sent/x", "");
@@ -134,10 +155,11 @@ static void traffic_is_told_by_the_port_and_by_its_network_device(void **state)
 	counters_traffic(tree->root, "mlx5_0", 1, "eth2", &traffic);
 	assert_int_equal(traffic.sent[0].state, COUNTER_READ);
 	assert_int_equal(traffic.sent[0].value, 4000);
-	assert_int_equal(traffic.sent[1].value, 123);
+	assert_int_equal(traffic.sent[1].state, COUNTER_ABSENT);
+	assert_int_equal(traffic.sent[2].value, 123);
 	assert_int_equal(traffic.received[0].state, COUNTER_ABSENT);
-	assert_int_equal(traffic.received[1].state, COUNTER_READ);
-	assert_int_equal(traffic.received[1].value, 124);
+	assert_int_equal(traffic.received[2].state, COUNTER_READ);
+	assert_int_equal(traffic.received[2].value, 124);
 }
 
 static void the_lifespan_is_what_the_driver_says_and_bounded(void **state)
@@ -161,6 +183,7 @@ int main(void)
 		TEST(each_driver_is_known_by_its_names),
 		TEST(a_missing_counter_is_absent_and_not_zero),
 		TEST(what_is_no_number_is_unreadable_and_spoils_no_other),
+		TEST(packets_and_bytes_of_irdma_are_the_sum_of_both_families),
 		TEST(a_directory_in_the_place_of_a_counter_is_unreadable),
 		TEST(narrow_counters_are_saturated_at_their_largest_value),
 		TEST(traffic_is_told_by_the_port_and_by_its_network_device),

@@ -12,7 +12,17 @@
 #include "util/memory.h"
 #include "util/text.h"
 
-enum { LOC_QP_OP = 2, FLUSH = 5, REM_ACCESS = 10, RETRY_EXC = 12, FATAL = 19 };
+enum {
+	LOC_LEN = 1,
+	LOC_QP_OP = 2,
+	LOC_PROT = 4,
+	FLUSH = 5,
+	REM_INV_REQ = 9,
+	REM_ACCESS = 10,
+	REM_OP = 11,
+	RETRY_EXC = 12,
+	FATAL = 19,
+};
 
 #define S 1000000000ull
 
@@ -220,6 +230,34 @@ static void a_local_error_of_soft_roce_with_its_port_up_stays_one(void **state)
 
 	expect_first(&scene, VERDICT_FAIL, FINDING_COMPLETION_ERROR, CONFIDENCE_LIKELY);
 	scene_done(&scene);
+}
+
+/* C49: soft-RoCE has one word for a receive that is too short and for much else; what the sender
+ * was told is the difference. Both are one incident, whichever end is heard first. */
+static void a_local_error_of_which_the_other_end_was_told_is_about_memory(void **state)
+{
+	static const struct {
+		int local;
+		int remote;
+	} pairs[] = { { LOC_QP_OP, REM_OP }, { LOC_LEN, REM_INV_REQ }, { LOC_PROT, REM_OP } };
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		for (int is_late = 0; is_late < 2; is_late++) {
+			struct scene scene = scene_new("rdma_rxe", pairs[i].remote);
+			struct failure *failure = &scene.m->responder.totals.failure;
+			const struct finding *first;
+
+			*failure = scene.m->initiator.totals.failure;
+			failure->error.number = pairs[i].local;
+			failure->at_ns += is_late ? 1000000 : 0;
+			first = expect_first(&scene, VERDICT_FAIL, FINDING_LOCAL_PROTECTION,
+					     CONFIDENCE_LIKELY);
+			assert_says(first->text, "b refused its own memory");
+			assert_says(first->text, failure_wc_status_name(pairs[i].remote));
+			assert_int_equal(scene.m->findings.count, 1);
+			scene_done(&scene);
+		}
+	}
 }
 
 static void a_port_that_was_down_at_the_start_fails_the_run(void **state)
@@ -448,6 +486,7 @@ int main(void)
 		cmocka_unit_test(a_port_that_was_active_again_before_the_error_is_likely_only),
 		cmocka_unit_test(a_refused_access_is_not_explained_by_a_port),
 		cmocka_unit_test(a_local_error_of_soft_roce_with_its_port_up_stays_one),
+		cmocka_unit_test(a_local_error_of_which_the_other_end_was_told_is_about_memory),
 		cmocka_unit_test(a_port_that_was_down_at_the_start_fails_the_run),
 		cmocka_unit_test(an_absent_device_is_still_no_port_that_is_down),
 		cmocka_unit_test(a_flap_without_an_error_degrades),

@@ -25,6 +25,11 @@ static void set(struct participant *end, enum counter counter, uint64_t value)
 		(struct counter_value){ .state = COUNTER_READ, .value = value };
 }
 
+static void unset(struct participant *end, enum counter counter)
+{
+	end->totals.counters.values[counter] = (struct counter_value){ .state = COUNTER_ABSENT };
+}
+
 /* A stream of 64 KiB at MTU 4096: 16 packets each way at most. */
 static struct scene *scene_new(int kind, int pattern)
 {
@@ -43,6 +48,7 @@ static struct scene *scene_new(int kind, int pattern)
 		ends[i]->has_totals = true;
 		ends[i]->totals.has_counters = true;
 		ends[i]->totals.end = END_DURATION;
+		set(ends[i], COUNTER_SENT_PACKETS, OPERATIONS);
 	}
 	scene->class.class.kind = kind;
 	scene->class.class.size_bytes = 65536;
@@ -154,6 +160,50 @@ static void traffic_of_others_takes_the_force_of_what_counters_say(void **state)
 	assert_non_null(found(scene, FINDING_PORT_SHARED));
 	assert_int_equal(found(scene, FINDING_RETRANSMISSIONS)->confidence, CONFIDENCE_POSSIBLE);
 	assert_int_equal(found(scene, FINDING_ICRC_ERRORS)->confidence, CONFIDENCE_POSSIBLE);
+	free(scene);
+}
+
+/* A driver that counts no packets is held against the bytes: 64 KiB and headers of 16 packets. */
+static void traffic_of_others_is_seen_in_bytes_where_no_packets_are_counted(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
+	const uint64_t ours_bytes = 2ull * OPERATIONS * (65536 + 16 * 100);
+
+	unset(&scene->m.initiator, COUNTER_SENT_PACKETS);
+	unset(&scene->m.responder, COUNTER_SENT_PACKETS);
+	set(&scene->m.initiator, COUNTER_SENT_BYTES, ours_bytes);
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 70);
+	assert_int_equal(judge(scene), VERDICT_DEGRADED);
+	assert_null(found(scene, FINDING_PORT_SHARED));
+	set(&scene->m.initiator, COUNTER_SENT_BYTES, 3 * ours_bytes);
+	assert_int_equal(judge(scene), VERDICT_PASS);
+	assert_non_null(strstr(found(scene, FINDING_PORT_SHARED)->evidence, " bytes, 2."));
+	assert_int_equal(found(scene, FINDING_RETRANSMISSIONS)->confidence, CONFIDENCE_POSSIBLE);
+	/* Of writes the other end sends acknowledgements alone: headers, no payload. */
+	set(&scene->m.initiator, COUNTER_SENT_BYTES, ours_bytes);
+	set(&scene->m.responder, COUNTER_SENT_BYTES, ours_bytes);
+	assert_int_equal(judge(scene), VERDICT_PASS);
+	assert_non_null(strstr(found(scene, FINDING_PORT_SHARED)->text, "b/rxe1"));
+	free(scene);
+}
+
+static void retransmissions_of_nobody_knows_whom_move_no_verdict(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
+	struct port_use_note *note = &scene->m.initiator.port_use;
+
+	unset(&scene->m.initiator, COUNTER_SENT_PACKETS);
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 100);
+	assert_int_equal(judge(scene), VERDICT_PASS);
+	assert_int_equal(found(scene, FINDING_RETRANSMISSIONS)->confidence, CONFIDENCE_POSSIBLE);
+	assert_non_null(strstr(found(scene, FINDING_RETRANSMISSIONS)->against,
+			       "neither packets nor bytes"));
+	/* A network device that sees nothing of what its RDMA device sends tells as little. */
+	set(&scene->m.initiator, COUNTER_SENT_BYTES, 4711);
+	assert_int_equal(judge(scene), VERDICT_PASS);
+	/* Somebody looked before it began, and the port was idle. */
+	*note = (struct port_use_note){ .is_told = true, .state = PORT_USE_IDLE };
+	assert_int_equal(judge(scene), VERDICT_DEGRADED);
 	free(scene);
 }
 
@@ -278,6 +328,10 @@ static void a_sick_link_degrades_whoever_else_uses_it(void **state)
 	set(&scene->m.responder, COUNTER_LINK_ERRORS, 1);
 	assert_int_equal(judge(scene), VERDICT_DEGRADED);
 	assert_non_null(strstr(found(scene, FINDING_LINK_ERRORS)->text, "b/rxe1"));
+	set(&scene->m.responder, COUNTER_LINK_ERRORS, 0);
+	set(&scene->m.responder, COUNTER_LINK_RECOVERIES, 2);
+	assert_int_equal(judge(scene), VERDICT_DEGRADED);
+	assert_non_null(strstr(found(scene, FINDING_LINK_ERRORS)->evidence, "recoveries +2"));
 	free(scene);
 }
 
@@ -314,7 +368,7 @@ static void an_error_keeps_its_verdict_and_tells_where_packets_went(void **state
 	assert_null(found(scene, FINDING_RETRANSMISSIONS));
 	port_evidence_path(&scene->m, path, sizeof(path));
 	assert_string_equal(
-		path, "a/rxe0 sent 9841 packets and received 0, b/rxe1 received 0 and sent 0");
+		path, "a/rxe0 sent 9841 packets and received 0, b/rxe1 received 0 and sent 10000");
 	free(scene);
 }
 
@@ -375,6 +429,8 @@ int main(void)
 		cmocka_unit_test(a_few_retransmissions_are_told_and_no_more),
 		cmocka_unit_test(soft_roce_resends_without_a_loss_and_that_is_not_degraded),
 		cmocka_unit_test(traffic_of_others_takes_the_force_of_what_counters_say),
+		cmocka_unit_test(traffic_of_others_is_seen_in_bytes_where_no_packets_are_counted),
+		cmocka_unit_test(retransmissions_of_nobody_knows_whom_move_no_verdict),
 		cmocka_unit_test(who_was_told_to_be_on_the_port_takes_the_force_of_retransmissions),
 		cmocka_unit_test(what_was_sent_again_is_not_taken_for_traffic_of_others),
 		cmocka_unit_test(each_kind_of_traffic_has_its_own_number_of_packets),

@@ -62,6 +62,32 @@ static void what_somebody_must_set_right_is_left_to_the_schedule(void **state)
 	assert_false(is_one_worth(ERROR_INPUT, "device"));
 }
 
+/* Of a run whose traffic failed by itself, with that finding first. */
+static bool is_found_worth(enum finding_code code, enum confidence confidence)
+{
+	_cleanup_free_ struct scenario *scenario = memory_new(sizeof(*scenario));
+	struct run *run = run_new(scenario);
+	struct measurement *measurement = run_add_measurement(run);
+	bool ret;
+
+	set_failure(&measurement->first_error, ERROR_DEVICE, "ibv_poll_cq");
+	finding_add(&measurement->findings, code, confidence, "", "what was found");
+	finding_add(&measurement->findings, FINDING_PORT_DOWN, CONFIDENCE_POSSIBLE, "", "maybe");
+	ret = retry_is_worth(run);
+	run_free(run);
+	return ret;
+}
+
+static void a_port_that_went_down_under_the_traffic_may_be_back(void **state)
+{
+	assert_true(is_found_worth(FINDING_PORT_DOWN, CONFIDENCE_CERTAIN));
+	assert_true(is_found_worth(FINDING_PORT_DOWN, CONFIDENCE_LIKELY));
+	assert_true(is_found_worth(FINDING_ADDRESS_LOST, CONFIDENCE_CERTAIN));
+	assert_false(is_found_worth(FINDING_PATH_LOST, CONFIDENCE_CERTAIN));
+	assert_false(is_found_worth(FINDING_REMOTE_ACCESS, CONFIDENCE_LIKELY));
+	assert_false(is_found_worth(FINDING_ADDRESS_LOST, CONFIDENCE_POSSIBLE));
+}
+
 static void a_mesh_with_one_node_away_is_not_measured_more_often(void **state)
 {
 	static const enum error_class classes[] = { ERROR_PEER, ERROR_PEER, ERROR_NONE };
@@ -109,6 +135,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_was_away_may_be_back),
 		cmocka_unit_test(what_somebody_must_set_right_is_left_to_the_schedule),
+		cmocka_unit_test(a_port_that_went_down_under_the_traffic_may_be_back),
 		cmocka_unit_test(a_mesh_with_one_node_away_is_not_measured_more_often),
 		cmocka_unit_test(attempts_are_further_and_further_apart_and_come_to_an_end),
 		cmocka_unit_test(nodes_that_lost_the_same_peer_do_not_come_back_at_once),
