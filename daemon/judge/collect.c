@@ -218,22 +218,66 @@ static const struct participant *named_end(const struct measurement *measurement
 	return NULL;
 }
 
+static bool is_of_teardown(const struct failure *failure)
+{
+	return error_is_set(&failure->error) && failure->error.stage == STAGE_TEARDOWN;
+}
+
+static bool is_measured(const struct measurement *measurement)
+{
+	const struct totals *totals = &measurement->initiator.totals;
+
+	return measurement->initiator.has_totals && measurement->responder.has_totals &&
+	       (totals->end == END_DURATION || totals->end == END_ITERATIONS) &&
+	       !error_is_set(&totals->failure.error) &&
+	       !error_is_set(&measurement->responder.totals.failure.error);
+}
+
+static void collect_teardown(struct measurement *measurement)
+{
+	struct participant *const ends[] = { &measurement->initiator, &measurement->responder };
+
+	if (!is_measured(measurement)) {
+		return;
+	}
+	if (is_of_teardown(&measurement->first_error)) {
+		measurement->teardown = measurement->first_error;
+		measurement->first_error = FAILURE_INIT;
+	}
+	for (size_t i = 0; i < 2; i++) {
+		if (is_of_teardown(&ends[i]->failure) &&
+		    !error_is_set(&measurement->teardown.error)) {
+			struct candidates candidate = { 0 };
+
+			add_candidate(&candidate, &ends[i]->failure, ends[i], i == 1);
+			measurement->teardown = candidate.items[0];
+		}
+	}
+}
+
 void collect_first_error(struct measurement *measurement)
 {
 	struct candidates candidates = { 0 };
 	const struct participant *initiator = &measurement->initiator;
 	const struct participant *responder = &measurement->responder;
+	bool has_teardown;
 	uint64_t flushed;
 	size_t first = 0;
 
+	collect_teardown(measurement);
+	has_teardown = error_is_set(&measurement->teardown.error);
 	add_candidate(&candidates, &measurement->first_error, NULL, false);
 	if (candidates.count > 0) {
 		candidates.has_port_down[0] =
 			has_port_down(named_end(measurement), candidates.items[0].at_ns);
 	}
-	add_candidate(&candidates, &initiator->failure, initiator, false);
+	if (!has_teardown || !is_of_teardown(&initiator->failure)) {
+		add_candidate(&candidates, &initiator->failure, initiator, false);
+	}
 	add_candidate(&candidates, &initiator->totals.failure, initiator, false);
-	add_candidate(&candidates, &responder->failure, responder, true);
+	if (!has_teardown || !is_of_teardown(&responder->failure)) {
+		add_candidate(&candidates, &responder->failure, responder, true);
+	}
 	add_candidate(&candidates, &responder->totals.failure, responder, true);
 	if (candidates.count == 0) {
 		return;

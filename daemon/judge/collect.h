@@ -20,6 +20,9 @@
  * was lost no later than 3 s after is, likewise; an end that stopped since it was told to is not
  * the cause of what the other end saw before; an error that the responder found in its own memory
  * or queue (LOC_*) is the cause of the REM_* that the requester got for it.
+ *
+ * What failed in the teardown of traffic that came to its own end, with the totals of both ends
+ * there, is no first error: it goes to measurement->teardown.
  */
 void collect_first_error(struct measurement *measurement);
 

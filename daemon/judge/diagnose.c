@@ -318,10 +318,11 @@ static void diagnose_failure(const struct failure *failure, const struct measure
 				 failure->node[0] ? failure->node : "?", failure->flushed,
 				 initiator, responder);
 		} else {
-			snprintf(evidence, sizeof(evidence),
-				 "in stage %s on %s, before any traffic",
+			snprintf(evidence, sizeof(evidence), "in stage %s on %s, %s",
 				 error_stage_name(failure->error.stage),
-				 failure->node[0] ? failure->node : "?");
+				 failure->node[0] ? failure->node : "?",
+				 failure->error.stage < STAGE_RUN ? "before any traffic"
+								  : "after the traffic");
 		}
 	}
 	for (size_t i = 0; i < sizeof(error_rules) / sizeof(error_rules[0]); i++) {
@@ -453,6 +454,7 @@ static void find_too_few(struct measurement *measurement)
 void diagnose_measurement(struct measurement *measurement)
 {
 	diagnose_failure(&measurement->first_error, measurement, &measurement->findings);
+	diagnose_failure(&measurement->teardown, measurement, &measurement->findings);
 	host_evidence_find(measurement);
 	verify_evidence_find(measurement);
 	delivery_evidence_find(measurement);

@@ -103,6 +103,7 @@ struct measurement *run_add_measurement(struct run *run)
 
 	measurement->pair = run->measurement_count;
 	measurement->first_error = FAILURE_INIT;
+	measurement->teardown = FAILURE_INIT;
 	measurement->initiator.failure = FAILURE_INIT;
 	measurement->responder.failure = FAILURE_INIT;
 	sample_totals_init(&measurement->initiator.totals);

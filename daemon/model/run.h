@@ -64,6 +64,8 @@ struct measurement {
 	struct steps coordination; /* prepare, connect, start: round trips of the coordinator */
 	int verdict;
 	struct failure first_error; /* of both ends and the sessions */
+	/* What went wrong when all was measured, and both ends had told: no verdict rests on it. */
+	struct failure teardown;
 	struct findings findings;
 	size_t expectation_count;
 	struct expectation_result expectations[LIMIT_EXPECTATIONS];

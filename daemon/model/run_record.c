@@ -432,6 +432,7 @@ json_t *run_record_head(const struct measurement *measurement)
 	json_set_take(object, "verification", write_verification(measurement));
 	json_set_take(object, "connections", write_connections(measurement));
 	json_set_take(object, "first_error", failure_write(&measurement->first_error));
+	json_set_take(object, "teardown", failure_write(&measurement->teardown));
 	json_set_take(object, "findings", finding_write(&measurement->findings));
 	json_set_take(object, "expect", write_expectations(measurement));
 	return object;

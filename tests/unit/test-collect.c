@@ -238,6 +238,51 @@ static void failures_inside_totals_count_and_flushes_are_summed_over_both_ends(v
 	free(m);
 }
 
+/* C43: of traffic that came to its end, whoever saw it; what is not whole is an error as ever. */
+static void what_fails_in_the_teardown_is_no_first_error(void **state)
+{
+	for (int who = 0; who < 3; who++) {
+		struct measurement *m = memory_new(sizeof(*m));
+		struct failure *const failures[] = { &m->first_error, &m->initiator.failure,
+						     &m->responder.failure };
+
+		m->initiator.endpoint = (struct endpoint){ "a", "rxe0", 1, 1 };
+		m->responder.endpoint = (struct endpoint){ "b", "rxe1", 1, 1 };
+		m->initiator.has_totals = m->responder.has_totals = true;
+		m->initiator.totals.end = END_ITERATIONS;
+		m->responder.totals.end = END_STOPPED;
+		*failures[who] = failure_of(ERROR_RESOURCE, STAGE_TEARDOWN, "sick", 9 * S);
+		for (int again = 0; again < 2; again++) {
+			collect_first_error(m);
+			assert_false(error_is_set(&m->first_error.error));
+			assert_string_equal(m->teardown.error.call, "sick");
+			assert_string_equal(m->teardown.node, who == 0 ? "" : who == 1 ? "a" : "b");
+		}
+		/* The traffic itself failed before: then it is what followed. */
+		m->teardown = FAILURE_INIT;
+		*failures[who] = failure_of(ERROR_RESOURCE, STAGE_TEARDOWN, "sick", 9 * S);
+		m->initiator.totals.failure = status_of(RETRY_EXC, 2 * S);
+		m->initiator.totals.end = END_ERROR;
+		collect_first_error(m);
+		assert_int_equal(m->first_error.error.number, RETRY_EXC);
+		assert_false(error_is_set(&m->teardown.error));
+		free(m);
+	}
+}
+
+static void one_end_that_told_nothing_makes_a_teardown_an_error(void **state)
+{
+	struct measurement *m = memory_new(sizeof(*m));
+
+	m->initiator.has_totals = true;
+	m->initiator.totals.end = END_ITERATIONS;
+	m->responder.failure = failure_of(ERROR_PEER, STAGE_TEARDOWN, "session", 9 * S);
+	collect_first_error(m);
+	assert_string_equal(m->first_error.error.call, "session");
+	assert_false(error_is_set(&m->teardown.error));
+	free(m);
+}
+
 static void verdicts_are_counted(void **state)
 {
 	struct scenario *scenario = memory_new(sizeof(*scenario));
@@ -275,6 +320,8 @@ int main(void)
 		cmocka_unit_test(what_the_coordinator_saw_takes_part),
 		cmocka_unit_test(
 			failures_inside_totals_count_and_flushes_are_summed_over_both_ends),
+		cmocka_unit_test(what_fails_in_the_teardown_is_no_first_error),
+		cmocka_unit_test(one_end_that_told_nothing_makes_a_teardown_an_error),
 		cmocka_unit_test(verdicts_are_counted),
 	};
 
