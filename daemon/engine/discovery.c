@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "engine/link_news.h"
 #include "host/sysfs.h"
 #include "util/clock.h"
 #include "util/list.h"
@@ -39,6 +40,7 @@ struct discovery {
 	struct daemon_settings settings;
 	sd_event_source *timer; /* armed while no scan runs */
 	sd_event_source *slow_timer; /* armed while one does */
+	struct link_news *news; /* NULL: the kernel tells nothing of interfaces */
 	struct scanner *scanner; /* that scans */
 	struct list aside; /* of struct scanner */
 	size_t aside_count;
@@ -444,6 +446,45 @@ bool discovery_is_present(const struct discovery *discovery, const char *name)
 	return scan_is_present(discovery->scanner->scan, name);
 }
 
+/* --- what the kernel tells by itself --- */
+
+static bool is_netdev_of_port(void *arg, const char *netdev)
+{
+	const struct inventory *inventory = ((struct discovery *)arg)->inventory;
+
+	for (size_t i = 0; i < inventory->port_count; i++) {
+		const struct port *port = &inventory->ports[i];
+
+		for (size_t j = 0; j < port->gid_count; j++) {
+			if (strcmp(port->gids[j].netdev, netdev) == 0) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+static void on_link_news(void *arg)
+{
+	discovery_refresh(arg);
+}
+
+/* Without it an MTU or a link that changed is seen by the next scan. */
+static void hear_link_news(struct discovery *discovery)
+{
+	struct link_news_options options = {
+		.event = discovery->options.event,
+		.is_ours = is_netdev_of_port,
+		.changed = on_link_news,
+		.arg = discovery,
+	};
+
+	/* The kernel itself has no root. */
+	if (discovery->options.sys_root[0] == '\0') {
+		(void)link_news_new(&discovery->news, &options);
+	}
+}
+
 int discovery_new(struct discovery **ret_discovery, const struct discovery_options *options,
 		  const struct daemon_settings *settings, struct error *err)
 {
@@ -472,6 +513,7 @@ int discovery_new(struct discovery **ret_discovery, const struct discovery_optio
 		discovery_free(discovery);
 		return ret;
 	}
+	hear_link_news(discovery);
 	begin_scan(discovery);
 	*ret_discovery = discovery;
 	return 0;
@@ -483,6 +525,8 @@ int discovery_stop(struct discovery *discovery, uint64_t deadline_mono_ns)
 	int ret;
 
 	discovery->is_stopping = true;
+	link_news_free(discovery->news);
+	discovery->news = NULL;
 	discovery->timer = sd_event_source_disable_unref(discovery->timer);
 	discovery->slow_timer = sd_event_source_disable_unref(discovery->slow_timer);
 	ret = scanner_stop(discovery->scanner, deadline_mono_ns);
@@ -501,6 +545,7 @@ void discovery_free(struct discovery *discovery)
 	if (!discovery) {
 		return;
 	}
+	link_news_free(discovery->news);
 	sd_event_source_disable_unref(discovery->timer);
 	sd_event_source_disable_unref(discovery->slow_timer);
 	list_each(scanner, &discovery->aside, link) {

@@ -3,9 +3,9 @@
 
 /*
  * What devices this node has: scans at once, then every 2 s on a thread of its own, and again when
- * asked to; keeps the inventory and tells when it changed. A device that
- * answers no call for a second is waited for by a thread of its own, with the ports that it had;
- * the others are scanned on. Control thread.
+ * asked to or the kernel tells of their network interfaces (engine/link_news); keeps the inventory
+ * and tells when it changed. A device that answers no call for a second is waited for by a thread
+ * of its own, with the ports that it had; the others are scanned on. Control thread.
  */
 
 #include <stdbool.h>
