@@ -2,6 +2,7 @@
 #include "judge/diagnose_access.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -84,10 +85,29 @@ static bool is_refused_request(const struct failure *failure)
 	       (failure->error.number == EACCES || failure->error.number == EPROTO);
 }
 
+/* An invalid request that fetches is, before all, one too many of those under way. */
+static bool find_too_many_fetches(const struct failure *failure,
+				  const struct measurement *measurement, const char *node,
+				  const char *evidence, struct findings *findings)
+{
+	if (!is_status(failure, STATUS_REM_INV_REQ) || measurement == NULL ||
+	    failure->operation < 0 || !(operation_traits(failure->operation) & OPERATION_FETCHES)) {
+		return false;
+	}
+	finding_add(findings, FINDING_REMOTE_ACCESS, CONFIDENCE_LIKELY, evidence,
+		    "a %s was refused: %s, seen by %s: more of them were under way than the other "
+		    "device takes (qp.max_rd_atomic: %" PRIu64 "), or its memory allows none",
+		    operation_names[failure->operation],
+		    failure_wc_status_name(failure->error.number), node,
+		    measurement->assignment.workload.qp.max_rd_atomic);
+	return true;
+}
+
 bool diagnose_access(const struct failure *failure, const struct measurement *measurement,
 		     const char *node, const char *evidence, struct findings *findings)
 {
-	if (find_local(failure, measurement, node, evidence, findings)) {
+	if (find_local(failure, measurement, node, evidence, findings) ||
+	    find_too_many_fetches(failure, measurement, node, evidence, findings)) {
 		return true;
 	}
 	if (is_refusal(failure)) {

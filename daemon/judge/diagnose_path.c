@@ -11,6 +11,7 @@
 #include "util/units.h"
 
 #define VLANS_SIZE (4 * LIMIT_NAME + 100)
+#define NEIGHBOUR_SIZE (4 * LIMIT_NAME + 100)
 
 struct view {
 	const struct failure *failure;
@@ -70,12 +71,45 @@ static const char *write_vlans(const struct measurement *m, char *ret, size_t si
 	return ret;
 }
 
+/* Where both ends post, either may have failed first. */
+static bool is_responders(const struct failure *failure, const struct measurement *m)
+{
+	return strcmp(failure->node, m->responder.endpoint.node) == 0 &&
+	       (strcmp(m->initiator.endpoint.node, m->responder.endpoint.node) != 0 ||
+		strcmp(failure->device, m->responder.endpoint.device) == 0);
+}
+
+/* The address that was asked for, of whom, and through which interface. */
+static const char *write_neighbour(const struct view *view, char *ret, size_t size)
+{
+	const struct measurement *m = view->measurement;
+	const struct participant *asker, *other;
+	const struct gid_entry *through, *address;
+	char path[DIAGNOSE_PATH_SIZE];
+
+	if (m) {
+		asker = is_responders(view->failure, m) ? &m->responder : &m->initiator;
+		other = asker == &m->initiator ? &m->responder : &m->initiator;
+		through = inventory_gid(&asker->port, asker->endpoint.gid_index);
+		address = inventory_gid(&other->port, other->endpoint.gid_index);
+		if (through && through->netdev[0] && address && address->gid[0]) {
+			snprintf(ret, size, "%s of %s/%s through %s", address->gid,
+				 other->endpoint.node, other->endpoint.device, through->netdev);
+			return ret;
+		}
+	}
+	snprintf(ret, size, "the address of the other end of %s",
+		 diagnose_path_name(m, path, sizeof(path)));
+	return ret;
+}
+
 static bool find_unresolved(const struct view *view)
 {
 	bool is_silent = is_errno(view, ETIMEDOUT) || is_errno(view, EHOSTUNREACH) ||
 			 is_errno(view, ENETUNREACH) || is_errno(view, EHOSTDOWN);
 	char path[DIAGNOSE_PATH_SIZE];
 	char vlans[VLANS_SIZE];
+	char neighbour[NEIGHBOUR_SIZE];
 
 	if (view->failure->error.stage == STAGE_RESOLVE) {
 		finding_add(view->findings, FINDING_PATH_UNRESOLVED, CONFIDENCE_CERTAIN,
@@ -95,8 +129,8 @@ static bool find_unresolved(const struct view *view)
 		return false;
 	}
 	finding_add(view->findings, FINDING_PATH_UNRESOLVED, CONFIDENCE_LIKELY, view->evidence,
-		    "%s got no answer for the address of the other end of %s%s", node_of(view),
-		    diagnose_path_name(view->measurement, path, sizeof(path)),
+		    "%s got no answer for %s%s", node_of(view),
+		    write_neighbour(view, neighbour, sizeof(neighbour)),
 		    write_vlans(view->measurement, vlans, sizeof(vlans)));
 	return true;
 }
@@ -108,9 +142,8 @@ static const char *driver_of(const struct view *view)
 	if (!m) {
 		return "";
 	}
-	return strcmp(view->failure->node, m->responder.endpoint.node) == 0
-		       ? m->responder.port.driver
-		       : m->initiator.port.driver;
+	return is_responders(view->failure, m) ? m->responder.port.driver
+					       : m->initiator.port.driver;
 }
 
 /* Nothing came back for a request. */
@@ -126,14 +159,6 @@ static uint64_t packet_bytes(const struct measurement *m, uint64_t size_bytes)
 	uint64_t mtu = m->assignment.workload.qp.path_mtu;
 
 	return mtu == 0 || mtu == SCHEMA_AUTO || size_bytes < mtu ? size_bytes : mtu;
-}
-
-/* Where both ends post, either may have failed first. */
-static bool is_responders(const struct failure *failure, const struct measurement *m)
-{
-	return strcmp(failure->node, m->responder.endpoint.node) == 0 &&
-	       (strcmp(m->initiator.endpoint.node, m->responder.endpoint.node) != 0 ||
-		strcmp(failure->device, m->responder.endpoint.device) == 0);
 }
 
 /* What got through was smaller than what did not: the path works, up to a size. */

@@ -510,9 +510,12 @@ static void expect_vlans(uint64_t from, uint64_t to, const char *sentence)
 {
 	struct measurement *m = new_measurement();
 
-	m->initiator.port.gids[0] =
-		(struct gid_entry){ .index = 1, .netdev = "eth0", .vlan = from };
-	m->responder.port.gids[0] = (struct gid_entry){ .index = 1, .netdev = "eth1", .vlan = to };
+	m->initiator.port.gids[0] = (struct gid_entry){
+		.index = 1, .gid = "::ffff:10.0.0.1", .netdev = "eth0", .vlan = from
+	};
+	m->responder.port.gids[0] = (struct gid_entry){
+		.index = 1, .gid = "::ffff:10.0.0.2", .netdev = "eth1", .vlan = to
+	};
 	m->initiator.port.gid_count = m->responder.port.gid_count = 1;
 	set_failure(&m->first_error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
 		    ERROR_KIND_ERRNO, ETIMEDOUT);
@@ -524,7 +527,7 @@ static void expect_vlans(uint64_t from, uint64_t to, const char *sentence)
 
 static void C13_a_neighbour_that_is_silent_is_told_with_the_vlans(void **state)
 {
-#define SILENT "b got no answer for the address of the other end of a/rxe0 to b/rxe1"
+#define SILENT "b got no answer for ::ffff:10.0.0.1 of a/rxe0 through eth1"
 	expect_vlans(0, 0, SILENT);
 	expect_vlans(10, 10, SILENT ", which both have in VLAN 10 (eth0, eth1)");
 	expect_vlans(10, 20, SILENT ": a is in VLAN 10 (eth0), b in VLAN 20 (eth1)");
@@ -533,11 +536,42 @@ static void C13_a_neighbour_that_is_silent_is_told_with_the_vlans(void **state)
 #undef SILENT
 }
 
+/* An address that is not known any more is that of the other end. */
+static void a_neighbour_without_a_known_address_is_the_other_end(void **state)
+{
+	struct measurement *m = new_measurement();
+
+	set_failure(&m->first_error, ERROR_DEVICE, STAGE_MODIFY_QP, "ibv_modify_qp",
+		    ERROR_KIND_ERRNO, ETIMEDOUT);
+	diagnose_measurement(m);
+	assert_string_equal(m->findings.items[0].text,
+			    "b got no answer for the address of the other end of a/rxe0 to b/rxe1");
+	free(m);
+}
+
+/* C33 */
+static void a_read_that_is_an_invalid_request_is_one_too_many(void **state)
+{
+	struct measurement *m = new_measurement();
+
+	set_failure(&m->first_error, ERROR_DEVICE, STAGE_RUN, "ibv_poll_cq", ERROR_KIND_WC_STATUS,
+		    9);
+	m->first_error.operation = OPERATION_READ;
+	m->assignment.workload.qp.max_rd_atomic = 16;
+	diagnose_measurement(m);
+	assert_int_equal(m->findings.items[0].code, FINDING_REMOTE_ACCESS);
+	assert_non_null(strstr(m->findings.items[0].text, "a read was refused"));
+	assert_non_null(strstr(m->findings.items[0].text, "qp.max_rd_atomic: 16"));
+	free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_of_error_has_its_finding),
 		cmocka_unit_test(C13_a_neighbour_that_is_silent_is_told_with_the_vlans),
+		cmocka_unit_test(a_neighbour_without_a_known_address_is_the_other_end),
+		cmocka_unit_test(a_read_that_is_an_invalid_request_is_one_too_many),
 		cmocka_unit_test(an_event_of_a_queue_pair_tells_what_was_refused),
 		cmocka_unit_test(text_never_decides),
 		cmocka_unit_test(an_invalid_hello_is_not_another_version),
