@@ -360,6 +360,16 @@ static void count_verified(struct scenario_series *scenario, const struct measur
 	}
 }
 
+static void count_delivered(struct scenario_series *scenario, const struct measurement *measurement)
+{
+	struct delivery delivery;
+
+	if (delivery_of(measurement, &delivery)) {
+		scenario->messages_sent += delivery.sent;
+		scenario->messages_lost += delivery.lost;
+	}
+}
+
 static void observe_measurement(struct metrics *metrics, struct scenario_series *scenario,
 				const struct run *run, const struct measurement *measurement,
 				struct operation_sum *sum)
@@ -379,6 +389,7 @@ static void observe_measurement(struct metrics *metrics, struct scenario_series 
 		return;
 	}
 	count_verified(scenario, measurement);
+	count_delivered(scenario, measurement);
 	scenario->errors += totals->errors;
 	if (run_is_mutual(measurement)) {
 		scenario->errors += measurement->responder.totals.errors;

@@ -38,6 +38,8 @@ struct scenario_series {
 	uint64_t errors;
 	uint64_t verify_errors[METRICS_STORE_VERIFY_ERRORS]; /* corrupted, lost, duplicated,
 								reordered */
+	uint64_t messages_sent; /* over UC and UD, of which it is known what arrived */
+	uint64_t messages_lost;
 	uint64_t connections; /* that were set up and taken down */
 	struct operation_series operations[OPERATION_KINDS];
 	struct phase_series phases[CONNECTION_PHASES]; /* of the initiator */

@@ -135,6 +135,18 @@ static void write_verify_errors(struct exposition *exposition,
 	}
 }
 
+static void write_sent(struct exposition *exposition, const struct scenario_series *scenario)
+{
+	exposition_u64(exposition, "", scenario->messages_sent,
+		       EXPOSITION_LABELS("scenario", scenario->name));
+}
+
+static void write_lost(struct exposition *exposition, const struct scenario_series *scenario)
+{
+	exposition_u64(exposition, "", scenario->messages_lost,
+		       EXPOSITION_LABELS("scenario", scenario->name));
+}
+
 /* --- by scenario and operation --- */
 
 static void write_count(struct exposition *exposition, const struct scenario_series *scenario,
@@ -301,6 +313,14 @@ static const struct family {
 	  .type = EXPOSITION_COUNTER,
 	  .scenario = write_verify_errors,
 	  .help = "Payloads that were not as they should be where they were verified (workload.verify), by what was wrong." },
+	{ .name = "rdmatestd_messages_sent_total",
+	  .type = EXPOSITION_COUNTER,
+	  .scenario = write_sent,
+	  .help = "Messages of streams over UC and UD, of which both ends told what became of them." },
+	{ .name = "rdmatestd_messages_lost_total",
+	  .type = EXPOSITION_COUNTER,
+	  .scenario = write_lost,
+	  .help = "Of these, those that the receiver did not get." },
 	{ .name = "rdmatestd_operations_total",
 	  .type = EXPOSITION_COUNTER,
 	  .operation = write_count,

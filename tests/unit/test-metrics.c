@@ -221,6 +221,35 @@ static void gauges_of_the_daemon_are_told_in_base_units(void **state)
 	assert_null(strstr(fixture->out.data, "port_link_bytes_per_second{device=\"rxe0\""));
 }
 
+static void what_unreliable_transports_lose_is_counted_beside_what_they_sent(void **state)
+{
+	struct fixture *fixture = *state;
+	struct run *run = new_run("lossy", VERDICT_DEGRADED);
+	struct measurement *measurement = add_measurement(run, "n1", "n2", VERDICT_DEGRADED);
+	struct workload *workload = &measurement->assignment.workload;
+
+	workload->qp.qp_type = QP_TYPE_UD;
+	workload->workload.pattern = PATTERN_STREAM;
+	measurement->first_error = FAILURE_INIT;
+	add_class(measurement, OPERATION_SEND, 1024, 1000, 4000);
+	measurement->initiator.totals.end = END_ITERATIONS;
+	measurement->initiator.totals.traffic_operations = 1000;
+	measurement->responder.has_totals = true;
+	measurement->responder.totals.end = END_STOPPED;
+	measurement->responder.totals.receives = 990;
+	metrics_observe(fixture->metrics, run);
+	metrics_observe(fixture->metrics, run);
+	scrape(fixture);
+	assert_line(fixture, LINE("messages_sent_total{scenario=\"lossy\"} 2000"));
+	assert_line(fixture, LINE("messages_lost_total{scenario=\"lossy\"} 20"));
+	/* RC says nothing of messages: it delivers, or fails. */
+	workload->qp.qp_type = QP_TYPE_RC;
+	metrics_observe(fixture->metrics, run);
+	scrape(fixture);
+	assert_line(fixture, LINE("messages_sent_total{scenario=\"lossy\"} 2000"));
+	run_free(run);
+}
+
 static void a_run_is_counted_and_its_last_values_are_told(void **state)
 {
 	struct fixture *fixture = *state;
@@ -581,6 +610,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(everything_is_there_from_zero),
 		TEST(gauges_of_the_daemon_are_told_in_base_units),
+		TEST(what_unreliable_transports_lose_is_counted_beside_what_they_sent),
 		TEST(a_run_is_counted_and_its_last_values_are_told),
 		TEST(connections_are_counted_and_each_phase_has_a_histogram),
 		TEST(counters_grow_and_gauges_are_replaced_by_the_next_run),
