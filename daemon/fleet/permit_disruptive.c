@@ -82,7 +82,8 @@ enum permit_answer permit_disruptive_duty(struct permit_request *request, struct
 		return PERMIT_YES;
 	}
 	error_set(err, -EBUSY, ERROR_PEER,
-		  "%s port %" PRIu64 " of \"%s\" had disruptive traffic for %s in the last hour; "
+		  "%s port %" PRIu64 " of \"%s\" had disruptive traffic for %s in the last hour "
+		  "(what met congestion counts four times); "
 		  "with %s more it would be above limits.duty_cycle %s there, %s",
 		  request->local->device, request->local->port_num, request->local_node,
 		  units_format_duration(used_ns, used), is, share, limit);

@@ -173,7 +173,7 @@ static const struct schema_field limit_fields[] = {
 	  LIMIT_AT(duty_cycle_ppm),
 	  RANGE(0, 1000000),
 	  .fallback = "5%",
-	  .doc = "Of each hour, that a port may have disruptive traffic before a scheduled run has to wait; runs by hand count and do not wait." },
+	  .doc = "Of each hour, that a port may have disruptive traffic before a scheduled run has to wait; runs by hand count and do not wait. Traffic whose port was told to pause, or of congestion, 100 times a second counts four times." },
 	LATER("max_concurrent_runs", "use max_concurrent_jobs"),
 	LATER("max_rate", "use max_duration and max_qps"),
 	{ 0 },

@@ -7,6 +7,7 @@
 
 #include "model/failure.h"
 #include "model/sample.h"
+#include "run/backoff.h"
 #include "run/ledger.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -134,23 +135,24 @@ static void on_progress(void *arg, struct job *job, const struct progress *progr
 	answer(errand, message);
 }
 
-/* What others felt of it, and what who asked for it had. */
-static void book(struct errand *errand)
+/* What others felt of it, and what who asked for it had. totals: NULL when there are none. */
+static void book(struct errand *errand, const struct totals *totals)
 {
 	const struct endpoint *local = assignment_local(&errand->assignment);
 	uint64_t now_mono_ns = clock_mono_ns();
+	uint64_t traffic_ns = now_mono_ns - errand->start_mono_ns;
 
 	if (errand->start_mono_ns == 0 || errand->is_booked) {
 		return;
 	}
 	errand->is_booked = true;
 	ledger_add(errand->agent->peer_ledger, errand->assignment.coordinator, 0, now_mono_ns,
-		   now_mono_ns - errand->start_mono_ns);
+		   traffic_ns);
 	if (!errand->assignment.is_disruptive) {
 		return;
 	}
 	ledger_add(errand->agent->ledger, local->device, local->port_num, now_mono_ns,
-		   now_mono_ns - errand->start_mono_ns);
+		   traffic_ns * backoff_weight(totals, traffic_ns));
 }
 
 static void on_finished(void *arg, struct job *job, struct totals *totals)
@@ -158,7 +160,7 @@ static void on_finished(void *arg, struct job *job, struct totals *totals)
 	struct errand *errand = arg;
 	json_t *message = errand_answer("finished", &errand->assignment);
 
-	book(errand);
+	book(errand, totals);
 	if (errand->state == ERRAND_RUNNING) {
 		errand->state = ERRAND_FINISHED;
 		arm(errand, IDLE_TIMEOUT_NS);
@@ -199,7 +201,7 @@ static void on_released(void *arg, struct job *job)
 {
 	struct errand *errand = arg;
 
-	book(errand);
+	book(errand, NULL);
 	if (errand->wants_released) {
 		json_t *message = errand_answer("released", &errand->assignment);
 

@@ -49,6 +49,8 @@ struct scene {
 	struct tree tree;
 	uint64_t bytes;
 	uint64_t bytes_per_second;
+	uint64_t notifications; /* of congestion, that the port handled */
+	uint64_t notifications_per_second;
 };
 
 static void write_counters(struct scene *scene)
@@ -64,13 +66,16 @@ static void write_counters(struct scene *scene)
 			 cluster_device(scene->cluster, 1), names[i]);
 		tree_write(&scene->tree, path, text);
 	}
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/rp_cnp_handled",
+		 cluster_device(scene->cluster, 1));
+	snprintf(text, sizeof(text), "%" PRIu64 "\n", scene->notifications);
+	tree_write(&scene->tree, path, text);
 }
 
-static void scene_begin(struct scene *scene, const char *text)
+static void scene_start(struct scene *scene)
 {
 	char path[256];
 
-	*scene = (struct scene){ .cluster = cluster_new(21, 2, text) };
 	cluster_start_all(scene->cluster);
 	text_copy(path, sizeof(path),
 		  daemon_parts(cluster_daemon(scene->cluster, 0))->config->path);
@@ -80,6 +85,12 @@ static void scene_begin(struct scene *scene, const char *text)
 		 cluster_device(scene->cluster, 1));
 	tree_write(&scene->tree, path, "100 Gb/sec (4X EDR)\n");
 	write_counters(scene);
+}
+
+static void scene_begin(struct scene *scene, const char *text)
+{
+	*scene = (struct scene){ .cluster = cluster_new(21, 2, text) };
+	scene_start(scene);
 }
 
 static void scene_end(struct scene *scene)
@@ -93,6 +104,7 @@ static void pass(struct scene *scene, uint64_t seconds)
 {
 	for (uint64_t i = 0; i < 10 * seconds; i++) {
 		scene->bytes += scene->bytes_per_second / 10;
+		scene->notifications += scene->notifications_per_second / 10;
 		write_counters(scene);
 		world_run(cluster_world(scene->cluster), SECOND_NS / 10);
 	}
@@ -292,6 +304,42 @@ static void scheduled_runs_stop_at_their_share_of_the_hour(void **state)
 	cluster_free(cluster);
 }
 
+static size_t runs_of_verdict(struct scene *scene, enum verdict verdict)
+{
+	const struct history *history = daemon_parts(cluster_daemon(scene->cluster, 0))->history;
+	size_t count = 0;
+
+	for (size_t i = 0; i < history_count(history); i++) {
+		count += history_at(history, i)->verdict == (int)verdict;
+	}
+	return count;
+}
+
+/* 18 s of the hour, of which each run of 2 s takes eight where the port is told of congestion. */
+static void a_fabric_that_says_it_is_congested_gets_less_of_our_traffic(void **state)
+{
+	static const struct {
+		uint64_t notifications_per_second;
+		size_t least;
+		size_t most;
+	} rows[] = { { 0, 7, 9 }, { 50, 7, 9 }, { 2000, 2, 3 } };
+	struct fabric_link link = { .latency_ns = 500000 };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct scene scene = {
+			.cluster = cluster_new(23, 2, hourly),
+			.notifications_per_second = rows[i].notifications_per_second,
+		};
+
+		cluster_set(scene.cluster, 1, "limits", "{ duty_cycle: 0.5% }");
+		fabric_set_link(world_fabric(cluster_world(scene.cluster)), NULL, NULL, &link);
+		scene_start(&scene);
+		pass(&scene, 400);
+		assert_in_range(runs_of_verdict(&scene, VERDICT_PASS), rows[i].least, rows[i].most);
+		scene_end(&scene);
+	}
+}
+
 static const char by_hand[] =
 	"scenarios:\n"
 	"  - name: soak\n"
@@ -330,6 +378,7 @@ int main(void)
 		cmocka_unit_test(a_port_that_stays_in_use_ends_it_inconclusive_by_name),
 		cmocka_unit_test(a_run_that_waits_can_be_cancelled),
 		cmocka_unit_test(scheduled_runs_stop_at_their_share_of_the_hour),
+		cmocka_unit_test(a_fabric_that_says_it_is_congested_gets_less_of_our_traffic),
 		cmocka_unit_test(a_peer_has_its_time_of_the_hour_and_is_refused_beyond_it),
 		cmocka_unit_test(a_scheduled_run_gives_up_before_it_is_due_again),
 	};
