@@ -96,8 +96,9 @@ static void write_ports(struct exposition *exposition, const struct metrics_gaug
 							  number));
 		}
 	}
-	exposition_family(exposition, "rdmatestd_port_disruptive_seconds", EXPOSITION_GAUGE,
-			  "Disruptive traffic of this daemon on an RDMA port in the last hour; what met congestion counts four times.");
+	exposition_family(
+		exposition, "rdmatestd_port_disruptive_seconds", EXPOSITION_GAUGE,
+		"Disruptive traffic of this daemon on an RDMA port in the last hour; what met congestion counts four times.");
 	for (size_t i = 0; i < gauges->port_count; i++) {
 		snprintf(number, sizeof(number), "%u", gauges->ports[i].port_num);
 		exposition_seconds(exposition, "", (int64_t)gauges->ports[i].disruptive_ns,
