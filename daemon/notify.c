@@ -11,13 +11,15 @@
 #include "util/memory.h"
 #include "util/text.h"
 
-#define STATUS_PERIOD_NS 1000000000ull
+#define SECOND_NS 1000000000ull
+#define STATUS_PERIOD_NS SECOND_NS
 
 struct notify {
 	const struct parts *parts;
 	sd_event_source *status_timer;
 	sd_event_source *watchdog_timer;
 	uint64_t watchdog_ns;
+	bool is_starving; /* the watchdog was not fed when last looked */
 	bool is_stopping;
 	char line[512];
 };
@@ -48,16 +50,27 @@ static int on_status(sd_event_source *source, uint64_t usec, void *arg)
 	return 0;
 }
 
+/*
+ * Fed at half its period, so that it was fed half a period ago when a look finds that a worker
+ * stands still. That may be no more than a process that was stopped for a moment: the next looks
+ * come soon, lest a daemon that is well again is ended for one of them.
+ */
 static int on_watchdog(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct notify *notify = arg;
+	uint64_t again_ns = notify->watchdog_ns / 8;
 
 	if (notify->parts->is_progressing) {
+		notify->is_starving = false;
 		sd_notify(0, "WATCHDOG=1");
-	} else {
+		arm(source, notify->watchdog_ns / 2);
+		return 0;
+	}
+	if (!notify->is_starving) {
+		notify->is_starving = true;
 		log_error("a measuring worker makes no steps: the watchdog is not fed");
 	}
-	arm(source, notify->watchdog_ns / 2);
+	arm(source, again_ns < SECOND_NS ? again_ns : SECOND_NS);
 	return 0;
 }
 

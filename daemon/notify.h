@@ -12,7 +12,8 @@ struct notify;
 
 /*
  * Starts to tell the status line when it changes. With a watchdog configured, WATCHDOG=1 at half
- * its period, only while the loop turns and the workers make steps.
+ * its period, only while the loop turns and the workers make steps; while they do not it looks
+ * again each second, and feeds at once when they do.
  */
 struct notify *notify_new(const struct parts *parts);
 void notify_free(struct notify *notify);
