@@ -11,6 +11,9 @@
 #include "util/random.h"
 #include "util/text.h"
 
+/* Until it is looked at again whether a retry that found no place may be begun. */
+#define AGAIN_NS (5ull * 1000000000)
+
 /* A scenario whose runs come to nothing. */
 struct item {
 	struct list link;
@@ -45,6 +48,12 @@ static struct item *find_item(struct retrier *retrier, const char *scenario)
 	return NULL;
 }
 
+static void arm(struct item *item, uint64_t after_ns)
+{
+	sd_event_source_set_time(item->timer, (clock_mono_ns() + after_ns) / 1000);
+	sd_event_source_set_enabled(item->timer, SD_EVENT_ONESHOT);
+}
+
 static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct item *item = arg;
@@ -57,10 +66,12 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 		item_free(item);
 		return 0;
 	}
-	/* One that goes on, or waits, tells how it is as well. */
+	/* Not beside one that goes on or waits, which may be by hand and then tells us nothing; and
+	 * a queue that is full has room again. */
 	if (coordinator_has(parts->coordinator, item->scenario) ||
 	    coordinator_submit(parts->coordinator, scenario, TRIGGER_RETRY,
 			       parts->config->generation, id, NULL) < 0) {
+		arm(item, AGAIN_NS);
 		return 0;
 	}
 	run = history_find(parts->history, id);
@@ -114,8 +125,7 @@ void retrier_run_done(struct retrier *retrier, const struct run *run)
 		sd_event_source_set_enabled(item->timer, SD_EVENT_OFF);
 		return;
 	}
-	sd_event_source_set_time(item->timer, (clock_mono_ns() + after_ns) / 1000);
-	sd_event_source_set_enabled(item->timer, SD_EVENT_ONESHOT);
+	arm(item, after_ns);
 }
 
 void retrier_stop(struct retrier *retrier)

@@ -122,11 +122,107 @@ static void a_peer_that_stays_away_is_not_asked_for_ever(void **state)
 	cluster_free(cluster);
 }
 
+/* One that lasts between two nodes that are there, and one that is tried at startup of a third. */
+static const char beside[] = "scenarios:\n"
+			     "  - name: boot\n"
+			     "    peers: { from: name=node01, to: name=node03 }\n"
+			     "    schedule: { on: [startup, manual] }\n"
+			     "    workload: { pattern: pingpong, ops: [{ op: write, size: 8B }] }\n"
+			     "    run: { warmup: 0s, iterations: 50 }\n"
+			     "  - name: long\n"
+			     "    peers: { from: name=node01, to: name=node02 }\n"
+			     "    cq: { mode: event }\n"
+			     "    workload: { pattern: stream, ops: [{ op: write, size: 8B }],\n"
+			     "      load: { model: open, ops_rate: 10/s } }\n"
+			     "    run: { warmup: 0s, duration: 30s }\n";
+
+struct attempt {
+	struct cluster *cluster;
+	uint64_t number;
+	const struct run *run; /* once it is done */
+};
+
+static bool was_tried(void *arg)
+{
+	struct attempt *attempt = arg;
+	const struct history *history = daemon_parts(cluster_daemon(attempt->cluster, 0))->history;
+
+	for (size_t i = 0; i < history_count(history); i++) {
+		const struct run *run = history_at(history, i);
+
+		if (run->state == RUN_DONE && run->trigger == TRIGGER_RETRY &&
+		    run->retry.attempt == attempt->number) {
+			attempt->run = run;
+			return true;
+		}
+	}
+	return false;
+}
+
+static const struct run *wait_for_attempt(struct cluster *cluster, uint64_t number)
+{
+	struct attempt attempt = { .cluster = cluster, .number = number };
+
+	if (!world_run_until(cluster_world(cluster), was_tried, &attempt, 60 * SECOND_NS)) {
+		fail_msg("attempt %u did not come", (unsigned)number);
+	}
+	return attempt.run;
+}
+
+static void cancel_all(struct cluster *cluster)
+{
+	const struct parts *parts = daemon_parts(cluster_daemon(cluster, 0));
+
+	world_enter(cluster_node(cluster, 0));
+	for (size_t i = 0; i < history_count(parts->history); i++) {
+		const struct run *run = history_at(parts->history, i);
+
+		if (run->state != RUN_DONE) {
+			coordinator_cancel(parts->coordinator, run->id, "enough");
+		}
+	}
+	world_enter(NULL);
+}
+
+/* A queue without room when it is due, and then a run of the same scenario by hand. */
+static void a_retry_that_finds_no_place_comes_later(void **state)
+{
+	struct cluster *cluster = cluster_new(29, 3, beside);
+	const struct run *run;
+
+	cluster_start(cluster, 0);
+	cluster_start(cluster, 1);
+	run = wait_for_run(cluster, 1, 60 * SECOND_NS);
+	assert_int_equal(run->trigger, TRIGGER_STARTUP);
+	cluster_expect(run, VERDICT_INCONCLUSIVE, ERROR_PEER, STAGE_DISCOVER, "connect",
+		       "RDT-0102");
+	for (size_t i = 0; i < 1 + COORDINATOR_QUEUE; i++) {
+		cluster_run(cluster, 0, "long");
+		world_run(cluster_world(cluster), SECOND_NS / 1000);
+	}
+	world_run(cluster_world(cluster), 10 * SECOND_NS);
+	assert_int_equal(count_done(cluster), 1);
+	cancel_all(cluster);
+	run = wait_for_attempt(cluster, 1);
+	assert_int_equal(run->verdict, VERDICT_INCONCLUSIVE);
+	/* The next is due in 10 to 15 s. */
+	cluster_run(cluster, 0, "long");
+	cluster_run(cluster, 0, "boot");
+	cluster_start(cluster, 2);
+	run = wait_for_attempt(cluster, 2);
+	cluster_expect(run, VERDICT_PASS, ERROR_NONE, STAGE_NONE, "", NULL);
+	/* Once it is well, nothing is tried any more. */
+	world_run(cluster_world(cluster), 600 * SECOND_NS);
+	assert_int_equal(count_done(cluster), 1 + 1 + COORDINATOR_QUEUE + 1 + 2 + 1);
+	cluster_free(cluster);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_device_that_comes_back_is_measured_before_the_next_turn),
 		cmocka_unit_test(a_peer_that_stays_away_is_not_asked_for_ever),
+		cmocka_unit_test(a_retry_that_finds_no_place_comes_later),
 	};
 
 	cmocka_set_test_filter(getenv("CLUSTER_ONLY"));
