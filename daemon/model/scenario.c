@@ -88,7 +88,7 @@ static const struct schema_field schedule_fields[] = {
 	  .offset = offsetof(struct schedule, jitter_ns),
 	  RANGE(0, 365 * DAY_NS),
 	  .fallback = "0",
-	  .doc = "Spreads the starts over so long; below every; the same for a node and scenario each time." },
+	  .doc = "Moves the starts by time of a node by up to so long, the same for a node and scenario each time: the period stays exact. Below every." },
 	{ .key = "start_delay",
 	  .json_key = "start_delay_ns",
 	  .type = SCHEMA_DURATION,

@@ -15,7 +15,8 @@ enum { SCHEDULE_MANUAL = 1 << 0, SCHEDULE_STARTUP = 1 << 1 };
 struct schedule {
 	uint64_t on; /* SCHEDULE_* */
 	uint64_t every_ns; /* start to start; 0 = never */
-	uint64_t jitter_ns; /* below every; the phase is a stable hash of node and scenario */
+	uint64_t jitter_ns; /* below every; the place within is a stable hash of node and scenario
+			     */
 	uint64_t start_delay_ns;
 };
 

@@ -10,13 +10,15 @@
 #include "util/random.h"
 #include "util/text.h"
 
+#define STARTUP_AGAIN_US 5000000ull
+
 struct item {
 	struct list link;
 	struct schedule_table *table;
 	struct scenario scenario; /* a copy: what `due` is told, and what a reload is compared with
 				   */
 	sd_event_source *timer;
-	uint64_t base_mono_ns; /* tick 0 without its jitter */
+	uint64_t base_mono_ns; /* tick 0, its place within the jitter included */
 	uint64_t tick;
 	uint64_t next_mono_ns;
 	uint64_t missed;
@@ -33,19 +35,16 @@ struct schedule_table {
 	bool has_begun;
 };
 
-/* A stable number for this node, scenario and tick. */
-static uint64_t hash_of(const struct item *item, uint64_t tick)
+/* A stable number for this node and scenario; of two purposes two that tell nothing of each other.
+ */
+static uint64_t hash_of(const struct item *item, uint64_t purpose)
 {
-	return prng_hash(item->scenario.name, prng_hash(item->table->node_name, tick));
+	return prng_hash(item->scenario.name, prng_hash(item->table->node_name, purpose));
 }
 
 static void arm_next(struct item *item)
 {
-	const struct schedule *schedule = &item->scenario.schedule;
-	uint64_t jitter =
-		schedule->jitter_ns == 0 ? 0 : hash_of(item, item->tick + 1) % schedule->jitter_ns;
-
-	item->next_mono_ns = item->base_mono_ns + item->tick * schedule->every_ns + jitter;
+	item->next_mono_ns = item->base_mono_ns + item->tick * item->scenario.schedule.every_ns;
 	sd_event_source_set_time(item->timer, item->next_mono_ns / 1000);
 	sd_event_source_set_enabled(item->timer, SD_EVENT_ONESHOT);
 }
@@ -61,7 +60,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
 	}
 	item->tick++;
 	/* A loop that stood still (a stopped process) skips what it slept through. */
-	while (item->base_mono_ns + item->tick * schedule->every_ns + schedule->jitter_ns < now) {
+	while (item->base_mono_ns + item->tick * schedule->every_ns < now) {
 		item->tick++;
 		item->missed++;
 	}
@@ -73,8 +72,13 @@ static int on_startup(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct item *item = arg;
 
+	/* There is only one: it waits for a queue that is full, or for a run by hand. */
+	if (!item->table->events->due(item->table->arg, &item->scenario, TRIGGER_STARTUP)) {
+		sd_event_source_set_time(source, clock_mono_ns() / 1000 + STARTUP_AGAIN_US);
+		sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+		return 0;
+	}
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
-	item->table->events->due(item->table->arg, &item->scenario, TRIGGER_STARTUP);
 	if (item->scenario.schedule.every_ns > 0) {
 		sd_event_source_disable_unref(item->timer);
 		item->timer = NULL;
@@ -87,7 +91,10 @@ static int on_startup(sd_event_source *source, uint64_t usec, void *arg)
 	return 0;
 }
 
-/* The first tick lies within the first period, at a place of its own for every node and scenario.
+/*
+ * The first tick lies within the first period, or, behind a run at startup, one period and a place
+ * within the jitter after it: of its own for every node and scenario. From there on the period is
+ * exact: two runs are never closer together than that, and none falls into another's hour.
  */
 static void begin_item(struct item *item, bool is_startup)
 {
@@ -103,6 +110,9 @@ static void begin_item(struct item *item, bool is_startup)
 		item->base_mono_ns = now + schedule->start_delay_ns +
 				     (wants_startup ? schedule->every_ns
 						    : hash_of(item, 0) % schedule->every_ns);
+		if (schedule->jitter_ns > 0) {
+			item->base_mono_ns += hash_of(item, 1) % schedule->jitter_ns;
+		}
 	}
 	if (!wants_startup && schedule->every_ns == 0) {
 		return;

@@ -2,12 +2,13 @@
 #pragma once
 
 /*
- * When this node begins runs by itself: at startup, and every so often with jitter. Pure in what it
- * decides: the phase and the jitter of every tick are hashes of node, scenario and tick number, so
- * that a fleet spreads itself out and a restart does not bunch it up. Loop thread.
+ * When this node begins runs by itself: at startup, and every so often. Pure in what it decides:
+ * the phase, and the place within the jitter, are hashes of node and scenario, the same at each
+ * tick: a fleet spreads itself out, a restart does not bunch it up, and the period of each node is
+ * exact. Loop thread.
  *
  * A tick at which the scenario's last run still waits or goes on is missed, counted, not made up
- * for.
+ * for. A run at startup that finds no place is begun some seconds later.
  */
 
 #include <stdbool.h>
@@ -20,7 +21,8 @@
 struct schedule_table;
 
 struct schedule_events {
-	/* Begin a run. True if it was accepted; false counts the tick as missed. */
+	/* Begin a run. True if it was accepted; false counts the tick as missed, and asks for a run
+	 * at startup again. */
 	bool (*due)(void *arg, const struct scenario *scenario, enum run_trigger trigger);
 };
 
