@@ -8,9 +8,6 @@
 #include "util/memory.h"
 #include "util/text.h"
 
-#define PPM_P50 500000
-#define PPM_P99 990000
-
 int window_init(struct window *window, const struct run_settings *run, bool is_bounded,
 		bool has_service, size_t class_count, struct error *err)
 {
@@ -135,7 +132,10 @@ static void tell_progress(struct window *window, const struct window_counts *cou
 	window->has_progress = true;
 }
 
-/* Percentiles of an interval are those of all its operations together. */
+/*
+ * Percentiles of an interval are those of all its operations together, however few: what shows them
+ * looks at their number (model/run_record).
+ */
 static void read_latency(struct window *window, struct sample *sample)
 {
 	const struct histogram *merged = window->merged;
@@ -149,8 +149,8 @@ static void read_latency(struct window *window, struct sample *sample)
 	sample->latency_count = merged->count;
 	if (merged->count > 0) {
 		sample->latency_min_ns = merged->min_ns;
-		sample->latency_p50_ns = histogram_percentile_ns(merged, PPM_P50);
-		sample->latency_p99_ns = histogram_percentile_ns(merged, PPM_P99);
+		sample->latency_p50_ns = histogram_percentile_ns(merged, SAMPLE_PPM_P50);
+		sample->latency_p99_ns = histogram_percentile_ns(merged, SAMPLE_PPM_P99);
 		sample->latency_max_ns = merged->max_ns;
 	}
 }

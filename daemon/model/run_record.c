@@ -183,7 +183,7 @@ static json_t *write_operations(const struct participant *end, bool with_histogr
 
 json_t *run_record_interval(const struct sample *sample)
 {
-	bool has_latency = sample->latency_count > 0;
+	uint64_t count = sample->latency_count;
 	json_t *object = json_object();
 
 	json_set_u64(object, "start_ns", sample->start_ns);
@@ -195,11 +195,13 @@ json_t *run_record_interval(const struct sample *sample)
 			    sample->end_ns - sample->start_ns);
 	run_record_set_rate(object, "ops_per_s", sample->operations,
 			    sample->end_ns - sample->start_ns);
-	json_set_u64(object, "latency_count", sample->latency_count);
-	set_known(object, "latency_min_ns", has_latency, sample->latency_min_ns);
-	set_known(object, "latency_p50_ns", has_latency, sample->latency_p50_ns);
-	set_known(object, "latency_p99_ns", has_latency, sample->latency_p99_ns);
-	set_known(object, "latency_max_ns", has_latency, sample->latency_max_ns);
+	json_set_u64(object, "latency_count", count);
+	set_known(object, "latency_min_ns", count > 0, sample->latency_min_ns);
+	set_known(object, "latency_p50_ns", count >= histogram_needed_count(SAMPLE_PPM_P50),
+		  sample->latency_p50_ns);
+	set_known(object, "latency_p99_ns", count >= histogram_needed_count(SAMPLE_PPM_P99),
+		  sample->latency_p99_ns);
+	set_known(object, "latency_max_ns", count > 0, sample->latency_max_ns);
 	return object;
 }
 

@@ -25,6 +25,10 @@
 enum sample_phase { PHASE_WARMUP, PHASE_MEASURING, PHASE_DRAINING };
 extern const char *const sample_phase_names[];
 
+/* Which percentiles a sample has. They are always told: few latencies are for who shows them. */
+#define SAMPLE_PPM_P50 500000
+#define SAMPLE_PPM_P99 990000
+
 /* Times are since the measured window began; warm-up intervals are not kept. */
 struct sample {
 	uint64_t start_ns;

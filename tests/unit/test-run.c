@@ -275,6 +275,41 @@ static void an_interval_without_length_has_no_rate(void **state)
 	run_free(run);
 }
 
+static void expect_percentiles(uint64_t count, bool has_p50, bool has_p99)
+{
+	const struct sample sample = { .end_ns = 1000,
+				       .operations = count,
+				       .latency_count = count,
+				       .latency_min_ns = 5,
+				       .latency_p50_ns = 6,
+				       .latency_p99_ns = 7,
+				       .latency_max_ns = 8 };
+	_cleanup_json_ json_t *json = run_record_interval(&sample);
+
+	assert_int_equal(json_is_null(path(json, "latency_p50_ns")), !has_p50);
+	assert_int_equal(json_is_null(path(json, "latency_p99_ns")), !has_p99);
+	/* They are exact, however few there are. */
+	assert_int_equal(json_is_null(path(json, "latency_min_ns")), count == 0);
+	assert_int_equal(json_is_null(path(json, "latency_max_ns")), count == 0);
+	if (has_p50) {
+		expect_number(json, "latency_p50_ns", 6);
+	}
+	if (has_p99) {
+		expect_number(json, "latency_p99_ns", 7);
+	}
+}
+
+static void an_interval_shows_no_percentile_of_too_few_latencies(void **state)
+{
+	(void)state;
+	expect_percentiles(0, false, false);
+	expect_percentiles(1, false, false);
+	expect_percentiles(19, false, false);
+	expect_percentiles(20, true, false);
+	expect_percentiles(999, true, false);
+	expect_percentiles(1000, true, true);
+}
+
 static void expectations_are_shown_with_actual_limit_and_reason(void **state)
 {
 	struct run *run = new_run();
@@ -402,6 +437,7 @@ int main(void)
 		cmocka_unit_test(percentiles_need_enough_samples),
 		cmocka_unit_test(a_failed_run_has_the_same_keys_and_no_numbers_it_does_not_know),
 		cmocka_unit_test(an_interval_without_length_has_no_rate),
+		cmocka_unit_test(an_interval_shows_no_percentile_of_too_few_latencies),
 		cmocka_unit_test(expectations_are_shown_with_actual_limit_and_reason),
 		cmocka_unit_test(the_same_run_is_written_byte_for_byte_the_same),
 		cmocka_unit_test(measured_numbers_have_six_significant_digits),
