@@ -150,6 +150,7 @@ static void done_prepare(struct task *task)
 	struct job *job = own->job;
 
 	job->state = JOB_PREPARED;
+	job->prepared_mono_ns = clock_mono_ns();
 	if (goes_on(job, own)) {
 		job->events.prepared(job->arg, job, &job->info, &job->steps);
 	}
@@ -265,6 +266,7 @@ void job_connect(struct job *job, const struct endpoint_info *remote)
 	if (job->state != JOB_PREPARED || job->is_releasing) {
 		return;
 	}
+	step_add(&job->steps, "exchange", clock_mono_ns() - job->prepared_mono_ns, 0);
 	job->remote = *remote;
 	job->state = JOB_CONNECTING;
 	job_connect_again(job);

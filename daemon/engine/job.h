@@ -96,6 +96,7 @@ struct job {
 	struct endpoint_info info;
 	struct endpoint_info remote;
 	struct steps steps;
+	uint64_t prepared_mono_ns; /* when it had told how it is reached */
 	struct failure failure; /* what stops the traffic from outside of the worker */
 	uint64_t started_mono_ns; /* when the traffic was; 0 before */
 	struct port_report port_report;

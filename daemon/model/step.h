@@ -3,8 +3,8 @@
 
 /*
  * How long each slow step of the set-up took, on one end: open_device, alloc_pd, reg_mr (with
- * bytes), create_cq, create_qp, modify_init, modify_rtr, modify_rts, exchange, ... Repeated steps
- * (one a queue pair) are summed, counted, and keep their maximum.
+ * bytes), create_cq, create_qp, modify_init, exchange (of how the ends are reached), modify_rtr,
+ * modify_rts, ... Repeated steps (one a queue pair) are summed, counted, and keep their maximum.
  */
 
 #include <stddef.h>

@@ -109,6 +109,18 @@ static void a_ping_pong_measures_the_latency_of_the_fabric(void **state)
 	cluster_free(cluster);
 }
 
+static uint64_t step_ns(const struct steps *steps, const char *name)
+{
+	for (size_t i = 0; i < steps->count; i++) {
+		if (strcmp(steps->items[i].name, name) == 0) {
+			assert_int_equal(steps->items[i].count, 1);
+			return steps->items[i].duration_ns;
+		}
+	}
+	fail_msg("no step %s", name);
+	return 0;
+}
+
 static void three_parties_measure_between_two_that_did_not_ask(void **state)
 {
 	struct cluster *cluster =
@@ -120,6 +132,7 @@ static void three_parties_measure_between_two_that_did_not_ask(void **state)
 			    "    workload: { pattern: stream, ops: [{ op: send, size: 64B }] }\n"
 			    "    run: { warmup: 0s, iterations: 100 }\n");
 	const struct run *run;
+	const struct measurement *m;
 
 	cluster_start_all(cluster);
 	run = cluster_wait_run(cluster, 0, cluster_run(cluster, 0, "others"));
@@ -129,6 +142,12 @@ static void three_parties_measure_between_two_that_did_not_ask(void **state)
 	assert_string_equal(run->measurements[0]->responder.endpoint.node, "node03");
 	assert_int_equal(run->measurements[0]->initiator.totals.operations, 100);
 	assert_int_equal(run->measurements[0]->responder.totals.receives, 100);
+	/* 100 us to the coordinator, and as much from there; who was prepared first waits for the
+	 * other, too. */
+	m = run->measurements[0];
+	assert_int_equal(step_ns(&m->responder.steps, "exchange"), 200000);
+	assert_int_equal(step_ns(&m->initiator.steps, "exchange"),
+			 200000 + step_ns(&m->coordination, "prepare_second"));
 	cluster_free(cluster);
 }
 

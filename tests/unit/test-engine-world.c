@@ -183,6 +183,10 @@ static void slow_steps_are_told_to_the_nanosecond(void **state)
 	assert_int_equal(engines_step(steps, "reg_mr")->duration_ns, 250 * ENGINES_MS);
 	assert_int_equal(engines_step(steps, "modify_rtr")->duration_ns, 1030 * ENGINES_MS);
 	assert_int_equal(engines_step(steps, "modify_rts")->duration_ns, 0);
+	/* Who was prepared last hears of the other at once; that one waited for it. */
+	assert_int_equal(engines_step(steps, "exchange")->duration_ns, 0);
+	assert_int_equal(engines_step(&stage->right.player.steps, "exchange")->duration_ns,
+			 280 * ENGINES_MS);
 }
 
 static void a_context_nobody_used_for_ten_seconds_is_closed(void **state)

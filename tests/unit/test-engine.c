@@ -79,10 +79,10 @@ static void a_device_that_appears_later_is_told_and_can_be_used(void **state)
 
 static void a_whole_measurement_goes_from_prepare_to_release(void **state)
 {
-	static const char *const steps[] = { "open_device",  "alloc_pd",   "map_buffer",
-					     "reg_mr",	     "create_cq",  "create_qp",
-					     "modify_init",  "modify_rtr", "modify_rts",
-					     "build_traffic" };
+	static const char *const steps[] = { "open_device", "alloc_pd",	    "map_buffer",
+					     "reg_mr",	    "create_cq",    "create_qp",
+					     "modify_init", "exchange",	    "modify_rtr",
+					     "modify_rts",  "build_traffic" };
 	struct engines *engines = *state;
 	struct player *initiator = &engines->initiator;
 	struct player *responder = &engines->responder;
@@ -98,6 +98,7 @@ static void a_whole_measurement_goes_from_prepare_to_release(void **state)
 		assert_non_null(engines_step(&initiator->totals.steps, steps[i]));
 	}
 	assert_int_equal(engines_step(&initiator->totals.steps, "reg_mr")->bytes, 8192);
+	assert_int_equal(engines_step(&initiator->totals.steps, "exchange")->count, 1);
 	/* Who only answers writes waits to be told. */
 	assert_false(responder->is_finished);
 	job_stop(responder->job);
