@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # The field reference in scenarios/README.md, between its two marks, is what the program prints: every key of the schema is
-# documented, no other is.
+# documented, no other is, and each says what it means.
 # usage: fields.sh TOP PROGRAM
 # shellcheck source-path=SCRIPTDIR
 PROGRAM=$(realpath "${2:?usage: ${0##*/} TOP PROGRAM}")
@@ -17,6 +17,7 @@ elif [[ $(grep -cx -e '<!-- fields -->' -e '<!-- /fields -->' "$REFERENCE") != 2
 elif ! PRINTED=$("$PROGRAM" --print-fields); then
   problem "fields: $PROGRAM --print-fields failed"
 else
+  problems < <(grep -E '^\| `.*\|[[:blank:]]*\|$' <<<"$PRINTED" | sed 's/^/fields: a key without a meaning (.doc of its schema): /')
   WRITTEN=$(sed -n '/^<!-- fields -->$/,/^<!-- \/fields -->$/{//!p}' "$REFERENCE")
   if [[ $PRINTED != "$WRITTEN" ]]; then
     problems < <(diff -u <(echo "$WRITTEN") <(echo "$PRINTED") | sed "1,2d;s|^|$REFERENCE: fields: |")

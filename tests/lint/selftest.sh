@@ -176,6 +176,9 @@ printf '# Fields\n' >scenarios/README.md
 found 'scenarios/README.md:1: fields: the marks' fields "$WORK/tree/program"
 rm scenarios/README.md
 found 'scenarios/README.md:1: fields: missing' fields "$WORK/tree/program"
+printf '<!-- fields -->\n| `new_key` | integer | `0` |  |\n<!-- /fields -->\n' >scenarios/README.md
+printf '#!/bin/sh\necho "| \\`new_key\\` | integer | \\`0\\` |  |"\n' >program
+found 'fields: a key without a meaning (.doc of its schema): | `new_key` |' fields "$WORK/tree/program"
 printf '#!/bin/sh\nexit 2\n' >program
 found '--print-fields failed' fields "$WORK/tree/program"
 
