@@ -12,7 +12,8 @@
 #
 #   the median of the ratios rdmatestd/perftest and its 90 % bootstrap interval (ratio.c) against the limit
 #   runs that fell behind, of both programs: rdmatestd may have as many as perftest, and what chance makes of that (1.8 standard deviations, from five such runs on)
-#   packets that rxe0 sent per operation, of both programs (hw_counters/sent_pkts, median of all runs): they must be the same
+#   packets that rxe0 sent per operation, of both programs (hw_counters/sent_pkts, median of all runs): they must be the same; and how many
+#   runs of each sent another number than its median: what soft-RoCE sends again, or acknowledges in another way, is in those
 #
 # A run that soft-RoCE spoils (perftest's clock calibration, an error of the device on a busy machine) is made again, up to five times, for both
 # programs alike; how often is told.
@@ -153,6 +154,10 @@ fell_behind() {  # file, least or most, the better program's median
   awk -v is_rate="$([[ $2 == least ]] && echo 1 || echo 0)" -v median="$3" '
     is_rate ? $1 * 1.5 < median : $1 > median * 1.5 { count++ } END { print count + 0 }' "$1"
 }
+# Runs that sent another number of packets than the median of their program.
+deviated() {  # file, median
+  awk -v median="$2" '$1 != median { count++ } END { print count + 0 }' "$1"
+}
 better() {  # least or most, two numbers
   printf '%s\n' "$2" "$3" | sort -n | { if [[ $1 == least ]]; then tail -n 1; else head -n 1; fi; }
 }
@@ -172,8 +177,10 @@ report() {  # test, better, limit, unit, runs of a pair
     printf "%-4s  %-18s  runs that fell behind: rdmatestd %d, perftest %d\n", is_bad ? "FAIL" : "pass", name, ours, theirs
     exit is_bad }' || rc=1
   ours=$(median "$WORK/$name.A.packets") theirs=$(median "$WORK/$name.B.packets")
-  awk -v name="$name" -v ours="$ours" -v theirs="$theirs" -v n="$ITERATIONS" 'BEGIN {
-    printf "%-4s  %-18s  packets sent per operation: rdmatestd %.3f, perftest %.3f\n\n", ours == theirs ? "pass" : "FAIL", name, ours / n, theirs / n
+  awk -v name="$name" -v ours="$ours" -v theirs="$theirs" -v n="$ITERATIONS" -v runs=$(($5 * PAIRS)) \
+    -v our_others="$(deviated "$WORK/$name.A.packets" "$ours")" -v their_others="$(deviated "$WORK/$name.B.packets" "$theirs")" 'BEGIN {
+    printf "%-4s  %-18s  packets sent per operation: rdmatestd %.3f, perftest %.3f; another number than this median in %d and %d of %d runs\n\n",
+      ours == theirs ? "pass" : "FAIL", name, ours / n, theirs / n, our_others, their_others, runs
     exit ours != theirs }' || rc=1
   return "$rc"
 }
