@@ -23,6 +23,8 @@
 #define RUNS 500
 /* Until every pool, table and buffer has its size. */
 #define RUNS_BEFORE 100
+/* Below eight bytes a run. */
+#define HEAP_SLACK_BYTES 1024
 #define RSS_SLACK_KIB 1024
 
 static const char scenarios[] =
@@ -45,6 +47,7 @@ static const char scenarios[] =
 struct usage {
 	size_t fds;
 	unsigned objects;
+	size_t heap_bytes; /* allocated and not freed, to the byte; 0 where nobody tells */
 	long rss_kib;
 };
 
@@ -75,10 +78,24 @@ static long read_rss_kib(void)
 	return strtol(resident, NULL, 10) * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+size_t __sanitizer_get_current_allocated_bytes(void);
+#endif
+
+static size_t heap_bytes(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return __sanitizer_get_current_allocated_bytes();
+#else
+	return 0;
+#endif
+}
+
 static struct usage usage_now(struct cluster *cluster)
 {
 	return (struct usage){ .fds = count_fds(),
 			       .objects = fabric_objects(world_fabric(cluster_world(cluster))),
+			       .heap_bytes = heap_bytes(),
 			       .rss_kib = read_rss_kib() };
 }
 
@@ -133,13 +150,14 @@ static void run_after_run_leaves_nothing_behind(void **state)
 	}
 	after = usage_now(cluster);
 	print_message(
-		"after %lu runs: %zu descriptors (%zu before), %u objects (%u), RSS %ld KiB (%ld)\n",
-		runs, after.fds, before.fds, after.objects, before.objects, after.rss_kib,
-		before.rss_kib);
+		"after %lu runs: %zu descriptors (%zu before), %u objects (%u), %zu bytes (%zu), RSS %ld KiB (%ld)\n",
+		runs, after.fds, before.fds, after.objects, before.objects, after.heap_bytes,
+		before.heap_bytes, after.rss_kib, before.rss_kib);
 	assert_int_equal(after.fds, before.fds);
 	assert_int_equal(after.objects, before.objects);
+	assert_true(after.heap_bytes <= before.heap_bytes + HEAP_SLACK_BYTES);
 #ifndef __SANITIZE_ADDRESS__
-	/* The sanitizer keeps what was freed. */
+	/* The sanitizer keeps what was freed; there the bytes above are exact. */
 	assert_true(after.rss_kib <= before.rss_kib + RSS_SLACK_KIB);
 #endif
 	cluster_free(cluster);
