@@ -83,7 +83,7 @@ MATRIX='
   [ "$status" -eq 0 ]
 }
 
-@test "C08 a port without an address: error at resolve, RDT-0112 certain and first, and nothing is set up" {
+@test "C08 a port without an address: error at resolve, RDT-0112 certain and first, and nothing is set up; then it has one, and passes" {
   run guest "$MATRIX"'
     nodes_up short.yaml
     gids() { http 2 /v1/devices | jq "[.ports[].gids[]] | length"; }
@@ -98,6 +98,9 @@ MATRIX='
     fails_at r.json resolve gid
     says r.json "rxe1 port 1 .*addresses of one network"
     holds r.json ".measurements[0].completed == 0"
+    sysctl -q net.ipv6.conf.veth1.disable_ipv6=0
+    ip addr add 10.99.0.2/24 dev veth1
+    again
   '
   echo "$output"
   [ "$status" -eq 0 ]
@@ -133,6 +136,43 @@ MATRIX='
     verdict r.json fail
     ip link set veth1 arp on
     again
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+# The driver of node2 spoils what the other end needs: see spoil.c. A device of the fake NIC does the same in tests/cluster/defects.c.
+@test "C47 C48 C49 a wrong rkey, receives that are too short, or none: fail, RDT-0111 or RDT-0109 first, and pass once they are right" {
+  run guest "$MATRIX"'
+    LOAD="load: { model: closed, outstanding: 8 }"
+    scenario writes "{ pattern: stream, ops: [{ op: write, size: 4KiB }], $LOAD }" "{ warmup: 0s, iterations: 200 }"
+    scenario sends "{ pattern: stream, ops: [{ op: send, size: 4KiB }], $LOAD }" "{ warmup: 0s, iterations: 200 }" "qp: { rnr_retry: 1, min_rnr_timer: 12 }"
+    export SPOIL_DIR=$NODES_DIR/spoil
+    mkdir "$SPOIL_DIR"
+    for n in 1 2; do node_write "$n" writes.yaml sends.yaml; done
+    node_start 1
+    asan=$ASAN_OPTIONS
+    export LD_PRELOAD=$BUILD/tests/lab/spoil.so ASAN_OPTIONS=$asan:verify_asan_link_order=0
+    node_start 2
+    unset LD_PRELOAD; ASAN_OPTIONS=$asan
+    node_ready 1; node_ready 2; node_meets 1 devices
+    spoilt() {  # what, scenario, code, node and status of the first error (any of these)
+      touch "$SPOIL_DIR/$1.rxe1"
+      run_scenario 1 "$2" r.json
+      rm "$SPOIL_DIR/$1.rxe1"
+      in_short r.json
+      verdict r.json fail
+      first r.json "$3" likely
+      fails_at r.json run ibv_poll_cq
+      holds r.json ".measurements[0].first_error | .class == \"device\" and .kind == \"wc_status\" and (\"\(.node) \(.number)\" | IN($4))"
+      holds r.json ".measurements[0].findings[0].evidence | test(\"at [+].* on node[12]; [0-9]+ flushed behind it; initiator node1: [0-9]+ completed, 1 in error\")"
+      run_scenario 1 "$2" again.json
+      verdict again.json pass
+    }
+    spoilt rkey writes RDT-0111 "\"node1 10\""  # remote access error
+    # One incident: soft-RoCE has remote operation error here, local QP operation error there (others: remote invalid request, local length).
+    spoilt short sends RDT-0111 "\"node1 11\", \"node2 2\""
+    spoilt none sends RDT-0109 "\"node1 13\""  # RNR retries exceeded
   '
   echo "$output"
   [ "$status" -eq 0 ]
