@@ -260,6 +260,31 @@ static void sigterm_of_the_responder_is_a_lost_daemon(void **state)
 	cluster_free(cluster);
 }
 
+/* SIGSTOP: its device answers on, and its daemon does not. */
+static void a_responder_that_is_stopped_is_a_lost_daemon_until_it_goes_on(void **state)
+{
+	struct cluster *cluster = new_pair();
+	const struct run *run;
+	char id[32];
+
+	cluster_start_all(cluster);
+	text_copy(id, sizeof(id), cluster_run(cluster, 0, "long"));
+	cluster_wait_phase(cluster, 0, id, "measuring");
+	world_freeze(cluster_node(cluster, 1), true);
+	world_run(cluster_world(cluster), 10 * SECOND_NS);
+	world_freeze(cluster_node(cluster, 1), false);
+	run = cluster_wait_run(cluster, 0, id);
+	cluster_expect(run, VERDICT_INCONCLUSIVE, ERROR_PEER, STAGE_RUN, "session", "RDT-0101");
+	assert_string_equal(run->measurements[0]->first_error.node, "node02");
+	assert_true(run->measurements[0]->initiator.totals.operations > 0);
+	assert_true(world_run_until(cluster_world(cluster), is_idle, cluster_daemon(cluster, 1),
+				    10 * SECOND_NS));
+	cluster_wait_peer(cluster, 0, PEER_UP);
+	world_run(cluster_world(cluster), 3 * SECOND_NS);
+	cluster_expect_pass(cluster, 0, "short");
+	cluster_free(cluster);
+}
+
 static void cancelling_ends_a_run_that_goes_on_and_one_that_waits(void **state)
 {
 	struct cluster *cluster = new_pair();
@@ -402,6 +427,7 @@ int main(void)
 		cmocka_unit_test(a_run_of_the_other_node_waits_for_a_busy_end),
 		cmocka_unit_test(sigterm_of_the_coordinator_ends_its_run_with_a_record),
 		cmocka_unit_test(sigterm_of_the_responder_is_a_lost_daemon),
+		cmocka_unit_test(a_responder_that_is_stopped_is_a_lost_daemon_until_it_goes_on),
 		cmocka_unit_test(cancelling_ends_a_run_that_goes_on_and_one_that_waits),
 		cmocka_unit_test(a_black_hole_between_two_living_daemons_is_a_failure_of_the_path),
 		cmocka_unit_test(a_run_that_is_not_done_at_its_timeout_is_the_scenarios_error),
