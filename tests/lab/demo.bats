@@ -24,10 +24,25 @@ type_it() {
   [[ $status == 0 && $output == *node1* ]]
 }
 
-@test "what the demo says to type works, and TERM, HUP and INT leave no machine behind" {
+@test "--once: three scenarios pass, each with its operations, bandwidth and percentiles; /metrics is checked during and after; status 0" {
+  local scenario
+  run env DEMO_IN_LAB=1 ./dev demo --once
+  echo "$output"
+  [ "$status" -eq 0 ]
+  for scenario in smoke mixed heartbeat; do
+    grep -E "^PASS  $scenario +node1/rxe0 -> node2/rxe1 " <<<"$output"
+  done
+  [ "$(grep -cE "^ *operation +size +count +rate +bandwidth +p50 +p99 +p99\.9 +max$" <<<"$output")" -eq 3 ]
+  [ "$(grep -cE "^ *write +[0-9][^/]* (k|M)?op/s .*b/s( +[0-9.-]+( [nmu]?s)?){4}$" <<<"$output")" -ge 3 ]
+  grep -x "promtool check metrics, during a run: nothing to say" <<<"$output"
+  grep -x "promtool check metrics, after the runs: nothing to say" <<<"$output"
+  if is_up; then echo "the machine runs on"; return 1; fi
+}
+
+@test "what the demo says to type works, and so does the page, until TERM, HUP or INT, which leave no machine behind" {
   local signal end
   for signal in TERM HUP INT; do
-    env --default-signal=INT,HUP,TERM DEMO_IN_LAB=1 ./dev demo >"$BATS_TEST_TMPDIR/log" 2>&1 3>&- &
+    env --default-signal=INT,HUP,TERM DEMO_IN_LAB=1 DEMO_SCENARIOS=heartbeat ./dev demo >"$BATS_TEST_TMPDIR/log" 2>&1 3>&- &
     pid=$!
     end=$((SECONDS + 280))
     # Once to its end; the others are stopped as soon as the machine is up.
@@ -36,7 +51,12 @@ type_it() {
       sleep 0.5
     done
     is_up
-    if [[ $signal == TERM ]]; then type_it; fi
+    if [[ $signal == TERM ]]; then
+      grep -E "^PASS  heartbeat " "$BATS_TEST_TMPDIR/log"
+      type_it
+      curl -fsS --max-time 10 http://127.0.0.1:9879/ | grep -i "<html"
+      curl -fsS --max-time 10 http://127.0.0.1:9879/v1/runs | jq -e '.runs | length >= 1'
+    fi
     kill -"$signal" "$pid"
     wait "$pid" || :
     if is_up; then echo "after $signal the machine runs on"; return 1; fi
