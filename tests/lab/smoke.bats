@@ -22,7 +22,7 @@ teardown_file() { lab_down; }
   [[ $output == *" 4096 "* ]]
 }
 
-@test "smoke passes: write, send and read ping-pong, with samples of each operation" {
+@test "smoke passes: write, send and read ping-pong, with samples of each operation; for people it is a table with bandwidth and percentiles" {
   run guest '
     nodes_up "$TOP/scenarios/smoke.yaml"
     run_scenario 1 smoke r.json
@@ -31,9 +31,15 @@ teardown_file() { lab_down; }
     holds r.json ".schema_version == 1"
     holds r.json ".counts.pass == 1 and (.measurements | length) == 1"
     moved r.json write; moved r.json send; moved r.json read
+    ctl 1 results "$(jq -r .id r.json)"
+    ctl 1 results; ctl 1 status; ctl 1 peers; ctl 1 devices
   '
   echo "$output"
   [ "$status" -eq 0 ]
+  [[ $output == *PASS*smoke* ]]
+  [[ $output == *operation*bandwidth*p50*p99*p99.9*max* ]]
+  [[ $output == *node2* ]]
+  [[ $output == *rxe0* ]]
 }
 
 @test "mixed passes, with samples of each operation of the mix, and intervals" {
@@ -60,23 +66,6 @@ teardown_file() { lab_down; }
   '
   echo "$output"
   [ "$status" -eq 0 ]
-}
-
-@test "the result of a run is a table for people, with operations, bandwidth and percentiles" {
-  run guest '
-    nodes_up "$TOP/scenarios/smoke.yaml"
-    ctl 1 run smoke
-    ctl 1 results
-    ctl 1 status
-    ctl 1 peers
-    ctl 1 devices
-  '
-  echo "$output"
-  [ "$status" -eq 0 ]
-  [[ $output == *PASS*smoke* ]]
-  [[ $output == *bandwidth*p50*p99*p99.9*max* ]]
-  [[ $output == *node2* ]]
-  [[ $output == *rxe0* ]]
 }
 
 @test "promtool has nothing to say about /metrics, before, during and after a run" {
@@ -119,23 +108,39 @@ teardown_file() { lab_down; }
   [ "$status" -eq 0 ]
 }
 
-# A busy host stretches any one run; that the program itself needs no longer shows in the best of several.
-@test "accepted to first post takes under 100 ms with a warm neighbour" {
+# Without the sanitizers, as it is used: with them it takes five times as long. A host that is busy for some seconds gets more of them; the
+# first run opens the devices, and is not counted.
+@test "accepted to first post takes under 100 ms with a warm neighbour, as the median; a cold one shows in modify_rtr, or in create_ah" {
   run guest '
     BUILD=${PLAIN_BUILD:-$BUILD}
     scenario tiny "$PINGPONG" "{ warmup: 0s, iterations: 20 }"
-    nodes_up tiny.yaml
+    scenario datagrams "{ pattern: pingpong, ops: [{ op: send, size: 64B }] }" "{ warmup: 0s, iterations: 20 }" "qp: { qp_type: UD }"
+    nodes_up tiny.yaml datagrams.yaml
+    passes() { run_scenario 1 "$1" "$2"; verdict "$2" pass; }
     took=()
-    quick() {
-      run_scenario 1 tiny r.json
-      verdict r.json pass
-      holds r.json ".measurements[0].accepted_to_first_post_ns > 0"
-      took+=("$(jq .measurements[0].accepted_to_first_post_ns r.json)")
-      ((took[-1] < 100000000))
-    }
-    for i in {1..20}; do if quick; then break; fi; done
-    echo "accepted to first post, in ns: ${took[*]}"
-    ((took[-1] < 100000000)) || fail "never under 100 ms in ${#took[@]} runs"
+    passes tiny warm.json
+    for runs in 7 27; do
+      while ((${#took[@]} < runs)); do
+        passes tiny r.json
+        took+=("$(jq .measurements[0].accepted_to_first_post_ns r.json)")
+      done
+      median=$(printf "%s\n" "${took[@]}" | sort -n | sed -n "$((runs / 2 + 1))p")
+      ((median >= 100000000)) || break
+    done
+    echo "accepted to first post, in ns: ${took[*]}; median $median"
+    ((median > 0 && median < 100000000)) || fail "the median is not under 100 ms"
+    # The longest step of both ends: whoever asks first waits, and the other one is told by the question.
+    longest() { jq -r "[.measurements[0] | .initiator, .responder | .steps[]] | max_by(.max_ns) | \"\(.name) \(.max_ns)\"" "$1"; }
+    of() { jq "[.measurements[0] | .initiator, .responder | .steps[] | select(.name == \"$1\") | .max_ns] | max" "$2"; }  # step, file
+    for name in tiny datagrams; do
+      [[ $name == tiny ]] && step=modify_rtr || step=create_ah
+      passes $name warm.json
+      ip neigh flush dev veth0; ip neigh flush dev veth1
+      passes $name cold.json
+      echo "$name: warm $(of $step warm.json) ns, cold $(longest cold.json) ns"
+      [[ $(longest cold.json) == "$step "* ]] || fail "it is not $step"
+      (($(of $step cold.json) > 4 * $(of $step warm.json))) || fail "$step takes no longer"
+    done
   '
   echo "$output"
   [ "$status" -eq 0 ]
