@@ -37,7 +37,8 @@ node_get() {  # node, path
 
 node_fail() { printf 'nodes: %s\n' "$*" >&2; return 1; }
 
-nodes_key() { (umask 077; od -An -v -tx1 -N32 /dev/urandom | tr -d ' \n'; echo) >"$1"; chmod 600 "$1"; }
+# Opened under the umask: at no moment may others read it.
+nodes_key() { (umask 077; { od -An -v -tx1 -N32 /dev/urandom | tr -d ' \n'; echo; } >"$1"); }
 
 # The lab's two devices on a veth pair.
 nodes_of_the_lab() {
