@@ -92,7 +92,7 @@ UNRELIABLE='
   [ "$status" -eq 0 ]
 }
 
-@test "C57 payload of each operation is verified over RC, UC and UD, and none is wrong" {
+@test "C56 C57 payload of each operation is verified over RC, UC and UD, and none is wrong" {
   run guest "$OPERATIONS"'
     checked() {  # name, method, operations, its other keys, size [, more lines..]
       local name=$1 method=$2 ops=$3 keys=$4; shift 4
@@ -205,7 +205,7 @@ UNRELIABLE='
   [ "$status" -eq 0 ]
 }
 
-@test "buffers are in the memory that is asked for: huge pages, a NUMA node, relaxed ordering; what is not there is refused with the cure, and the next run passes" {
+@test "C27 buffers are in the memory that is asked for: huge pages, a NUMA node, relaxed ordering; what is not there is refused with the cure, and the next run passes" {
   run guest '
     WORK="{ pattern: stream, ops: [{ op: write, size: 64KiB }, { op: send, size: 4KiB }], load: { model: closed, outstanding: 16 } }"
     RUN="{ warmup: 0s, iterations: 300 }"

@@ -13,8 +13,8 @@ load lab
 setup_file() { lab_up; }
 teardown_file() { lab_down; }
 
-# Field case C26: see greed.c for what takes the descriptors.
-@test "without descriptors a client, a run and a peer are refused in words, and afterwards the next run passes" {
+# See greed.c for what takes the descriptors.
+@test "C26 without descriptors a client, a run and a peer are refused in words, and afterwards the next run passes" {
   run guest '
     scenario short "$PINGPONG" "{ warmup: 0s, iterations: 50 }"
     node_write 1 short.yaml; node_write 2 short.yaml
