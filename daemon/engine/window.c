@@ -209,7 +209,8 @@ void window_cut(struct window *window, const struct window_counts *counts, uint6
 
 void window_close(struct window *window, const struct window_counts *counts, uint64_t now_ticks)
 {
-	window->close_ticks = now_ticks;
+	/* What ended it was found before it opened, when that was the first that came. */
+	window->close_ticks = now_ticks > window->open_ticks ? now_ticks : window->open_ticks;
 	window->close_counts = *counts;
 	clock_stamp(&window->close_stamp);
 	usage_now(&window->close_usage);

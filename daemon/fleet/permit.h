@@ -38,6 +38,6 @@ enum permit_answer permit_check(const struct assignment *assignment, const char 
 				const struct permit_usage *usage, uint64_t *ret_retry_after_ns,
 				struct error *err);
 
-/* Whether limits let such a job begin only on a port that was looked at (usage.port). */
+/* Whether such a job begins only when its port was looked at (usage.port): others would feel it. */
 bool permit_disruptive_needs_look(const struct assignment *assignment,
 				  const struct limit_settings *limits);

@@ -94,7 +94,7 @@ enum permit_answer permit_disruptive_duty(struct permit_request *request, struct
 bool permit_disruptive_needs_look(const struct assignment *assignment,
 				  const struct limit_settings *limits)
 {
-	return assignment->is_disruptive && limits->allow_disruptive == ALLOW_DISRUPTIVE_WHEN_IDLE;
+	return assignment->is_disruptive && limits->allow_disruptive != ALLOW_DISRUPTIVE_NEVER;
 }
 
 enum permit_answer permit_disruptive_idle(struct permit_request *request, struct error *err)
@@ -102,7 +102,9 @@ enum permit_answer permit_disruptive_idle(struct permit_request *request, struct
 	const struct port_use *use = request->usage->port;
 	char said[LIMIT_TEXT / 2];
 
-	if (!permit_disruptive_needs_look(request->assignment, request->limits) || use == NULL ||
+	/* Where it is always let begin, who was there stands in the result. */
+	if (!request->assignment->is_disruptive ||
+	    request->limits->allow_disruptive != ALLOW_DISRUPTIVE_WHEN_IDLE || use == NULL ||
 	    port_use_state(use) != PORT_USE_BUSY) {
 		return PERMIT_YES;
 	}

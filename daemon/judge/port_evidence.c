@@ -11,6 +11,8 @@
 
 /* Above this many packets for one of ours the port has other users. */
 #define SHARED_RATIO 1.02
+/* And at both ends above this it surely has. */
+#define CLEAR_RATIO 1.5
 /* Below both of these, a retransmission is an accident: a host that paused for longer than the
  * acknowledgement timer causes a few. */
 #define FEW_RETRANSMISSIONS 10
@@ -180,6 +182,7 @@ static bool find_shared(struct measurement *m)
 	const struct participant *const ends[] = { &m->initiator, &m->responder };
 	const struct participant *shared = NULL;
 	bool has_excess = false, has_others = false;
+	size_t clear = 0; /* ends where the excess is no matter of counting */
 	_cleanup_text_ struct text evidence = TEXT_INIT;
 
 	for (size_t i = 0; i < 2; i++) {
@@ -196,6 +199,7 @@ static bool find_shared(struct measurement *m)
 				    value_of(ends[i], counter),
 				    counter == COUNTER_SENT_PACKETS ? "packets" : "bytes", ratio);
 			has_excess = true;
+			clear += ratio >= CLEAR_RATIO;
 			shared = shared ? shared : ends[i];
 		}
 		if (others != NULL) {
@@ -210,7 +214,8 @@ static bool find_shared(struct measurement *m)
 		return false;
 	}
 	finding_add(&m->findings, FINDING_PORT_SHARED,
-		    has_excess && has_others ? CONFIDENCE_LIKELY : CONFIDENCE_POSSIBLE,
+		    (has_excess && has_others) || clear == 2 ? CONFIDENCE_LIKELY
+							     : CONFIDENCE_POSSIBLE,
 		    evidence.data, "%s/%s carried traffic of others meanwhile",
 		    shared->endpoint.node, shared->endpoint.device);
 	return true;

@@ -64,6 +64,8 @@ teardown() { "$LAB" exec --name "$(lab_name)" -- lab-reset; }
     hangs ibv_destroy_qp.rxe0
     run_scenario 1 short first.json
     pair_holds first.json rxe2 ".verdict == \"pass\""
+    # C43: what was measured before is not worse for it.
+    pair_holds first.json rxe0 ".verdict == \"pass\" and .first_error == null and .teardown.call == \"sick\" and .findings[0].code == \"RDT-0135\""
     eventually 30 is_sick
     http 1 /v1/status | jq -e ".sick | length == 1 and .[0].device == \"rxe0\" and .[0].call == \"ibv_destroy_qp\"" || fail "$(http 1 /v1/status)"
     http 1 /v1/devices | jq -e ".ports | map({ (.device): (.sick != null) }) | add == { rxe0: true, rxe2: false }" || fail "$(http 1 /v1/devices)"

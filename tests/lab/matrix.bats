@@ -142,7 +142,7 @@ MATRIX='
 }
 
 # The driver of node2 spoils what the other end needs: see spoil.c. A device of the fake NIC does the same in tests/cluster/defects.c.
-@test "C47 C48 C49 a wrong rkey, receives that are too short, or none: fail, RDT-0111 or RDT-0109 first, and pass once they are right" {
+@test "C47 C48 C49 a wrong rkey, receives that are too short, or none: fail, RDT-0111, RDT-0144 or RDT-0109 first, and pass once they are right" {
   run guest "$MATRIX"'
     LOAD="load: { model: closed, outstanding: 8 }"
     scenario writes "{ pattern: stream, ops: [{ op: write, size: 4KiB }], $LOAD }" "{ warmup: 0s, iterations: 200 }"
@@ -165,13 +165,14 @@ MATRIX='
       first r.json "$3" likely
       fails_at r.json run ibv_poll_cq
       holds r.json ".measurements[0].first_error | .class == \"device\" and .kind == \"wc_status\" and (\"\(.node) \(.number)\" | IN($4))"
-      holds r.json ".measurements[0].findings[0].evidence | test(\"at [+].* on node[12]; [0-9]+ flushed behind it; initiator node1: [0-9]+ completed, 1 in error\")"
+      holds r.json ".measurements[0].findings[0].evidence | test(\"rxe0 sent [0-9]+ packets.* at [+].* on node[12]; [0-9]+ flushed behind it; initiator node1: [0-9]+ completed, 1 in error\")"
       run_scenario 1 "$2" again.json
       verdict again.json pass
     }
     spoilt rkey writes RDT-0111 "\"node1 10\""  # remote access error
     # One incident: soft-RoCE has remote operation error here, local QP operation error there (others: remote invalid request, local length).
-    spoilt short sends RDT-0111 "\"node1 11\", \"node2 2\""
+    spoilt short sends RDT-0144 "\"node2 2\""
+    says r.json "node2 refused its own memory.*the other end was told so by IBV_WC_REM_OP_ERR"
     spoilt none sends RDT-0109 "\"node1 13\""  # RNR retries exceeded
   '
   echo "$output"

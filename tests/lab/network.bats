@@ -214,7 +214,7 @@ BOTH='
     kill "$client" "$server"; wait "$client" "$server" || :
     tc qdisc del dev veth0 root
     verdict r.json pass
-    holds r.json ".measurements[0].findings[] | select(.code == \"RDT-0131\") | .evidence | test(\"rxe0 sent [0-9]+ packets, [0-9.]+ times what this run can have sent; rxe1 sent\")"
+    holds r.json ".measurements[0].findings[] | select(.code == \"RDT-0131\" and .confidence == \"likely\") | .evidence | test(\"rxe[01] sent [0-9]+ packets, [0-9.]+ times what this run can have sent\") and test(\"on rxe[01] when the run began: .*ib_write_bw\")"
     holds r.json "[.measurements[0].findings[] | select(.code == \"RDT-0128\" and .confidence != \"possible\")] | length == 0"
     again
   '

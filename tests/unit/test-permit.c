@@ -488,7 +488,7 @@ static void a_node_decides_whether_others_may_feel_it(void **state)
 
 	use.traffic_bps = use.rate_bps;
 	scene->limits.allow_disruptive = ALLOW_DISRUPTIVE_ALWAYS;
-	assert_false(permit_disruptive_needs_look(&scene->assignment, &scene->limits));
+	assert_true(permit_disruptive_needs_look(&scene->assignment, &scene->limits));
 	permitted(scene);
 
 	scene->limits.allow_disruptive = ALLOW_DISRUPTIVE_NEVER;

@@ -160,6 +160,11 @@ static void traffic_of_others_takes_the_force_of_what_counters_say(void **state)
 	assert_non_null(found(scene, FINDING_PORT_SHARED));
 	assert_int_equal(found(scene, FINDING_RETRANSMISSIONS)->confidence, CONFIDENCE_POSSIBLE);
 	assert_int_equal(found(scene, FINDING_ICRC_ERRORS)->confidence, CONFIDENCE_POSSIBLE);
+	assert_int_equal(found(scene, FINDING_PORT_SHARED)->confidence, CONFIDENCE_POSSIBLE);
+	/* Seen at both ends, and no matter of counting. */
+	set(&scene->m.responder, COUNTER_SENT_PACKETS, 4 * OPERATIONS * 16);
+	assert_int_equal(judge(scene), VERDICT_PASS);
+	assert_int_equal(found(scene, FINDING_PORT_SHARED)->confidence, CONFIDENCE_LIKELY);
 	free(scene);
 }
 

@@ -75,12 +75,40 @@ static void the_first_request_of_all_that_fails_follows_nothing(void **state)
 	rig_done(&rig);
 }
 
+/* The answering end opens its window when the first message comes, and that one may be the error: a
+ * window as long as nothing, not as long as all time. */
+static void a_first_receive_that_fails_leaves_a_window_of_no_length(void **state)
+{
+	unsigned steps = 100000;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, PATTERN_STREAM, OPERATION_SEND, 64);
+	fabric_set_defect(rig.fabric, "right", FABRIC_SHORT_RECEIVES, true);
+	rig_open(&rig);
+	fake_clock_set_read_cost(37);
+	rig_start(&rig, 1);
+	rig_start(&rig, 0);
+	while (!rig.is_over[1]) {
+		assert_true(steps-- > 0);
+		assert_true(rig_step(&rig));
+	}
+	fake_clock_set_read_cost(0);
+	traffic_totals(rig.traffic[1], &rig.totals[1]);
+	rig.has_totals[1] = true;
+	assert_int_equal(rig.totals[1].end, END_ERROR);
+	assert_int_equal(rig.totals[1].failure.error.number, IBV_WC_LOC_LEN_ERR);
+	assert_in_range(rig.totals[1].window_ns, 0, 1000000);
+	rig_done(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			a_request_that_failed_is_told_with_its_size_and_what_passed_before),
 		cmocka_unit_test(the_first_request_of_all_that_fails_follows_nothing),
+		cmocka_unit_test(a_first_receive_that_fails_leaves_a_window_of_no_length),
 	};
 
 	return cmocka_run_group_tests_name("stream-failures", tests, NULL, NULL);
