@@ -14,6 +14,7 @@
 #include "http/metrics.h"
 #include "http/records.h"
 #include "judge/judgement.h"
+#include "model/port_use.h"
 #include "model/run.h"
 #include "util/memory.h"
 
@@ -61,7 +62,8 @@ static void check_info(const json_t *message)
 	struct endpoint_info *info =
 		read_table(message, "info", endpoint_info_fields, sizeof(*info));
 
-	assert(!info || (info->qp_count >= 1 && info->qp_count <= LIMIT_QPS));
+	/* Pattern connect has none yet; the agent compares them with its assignment. */
+	assert(!info || info->qp_count <= LIMIT_QPS);
 	free(info);
 }
 
@@ -196,6 +198,31 @@ static void check_assignment(const json_t *message)
 	free(assignment);
 }
 
+/* --- what an end tells of its port, before the traffic --- */
+
+static void check_port_use(const json_t *message)
+{
+	const json_t *json = json_object_get(message, "port_use");
+	_cleanup_json_ json_t *written = NULL;
+	_cleanup_json_ json_t *again = NULL;
+	struct port_use_note note;
+	struct error err = ERROR_INIT;
+
+	if (!json) {
+		return;
+	}
+	if (port_use_note_read(json, &note, &err) < 0) {
+		fuzz_expect_error(&err);
+		return;
+	}
+	fuzz_accept();
+	written = port_use_note_write(&note);
+	assert(port_use_note_read(written, &note, &err) == 0);
+	again = port_use_note_write(&note);
+	fuzz_expect_same(written, again);
+	fuzz_expect_json(written);
+}
+
 /* --- what an end tells of its traffic --- */
 
 static void check_progress(const json_t *message)
@@ -267,6 +294,36 @@ static void check_counters(const struct counters *counters)
 	}
 }
 
+/*
+ * As the engine keeps them: of operations as slow as was told, twice, so that there is no room for
+ * all, the slowest stay.
+ */
+static void check_slowest(const struct slowest *told)
+{
+	struct slowest kept = { 0 };
+	uint64_t most_ns = 0;
+
+	for (size_t i = 0; i < 2 * told->count; i++) {
+		const struct slow_operation *operation = &told->items[i % told->count];
+
+		most_ns = operation->latency_ns > most_ns ? operation->latency_ns : most_ns;
+		if (operation->latency_ns > kept.floor_ns) {
+			slowest_add(&kept, operation);
+		}
+		assert(kept.count <= SLOWEST_MAX);
+	}
+	slowest_sort(&kept);
+	assert(kept.count == 0 || kept.items[0].latency_ns == most_ns);
+	for (size_t i = 1; i < kept.count; i++) {
+		const struct slow_operation *a = &kept.items[i - 1];
+		const struct slow_operation *b = &kept.items[i];
+
+		assert(a->latency_ns > b->latency_ns ||
+		       (a->latency_ns == b->latency_ns && a->end_ns <= b->end_ns));
+	}
+	assert(kept.count < SLOWEST_MAX || kept.floor_ns == kept.items[SLOWEST_MAX - 1].latency_ns);
+}
+
 /* Totals that were let in: written and read again they are the same. */
 static void check_totals(const struct totals *totals)
 {
@@ -280,6 +337,7 @@ static void check_totals(const struct totals *totals)
 	sample_totals_done(&back);
 	fuzz_expect_same(written, again);
 	check_counters(&totals->counters);
+	check_slowest(&totals->slowest);
 	for (size_t i = 0; i < totals->class_count; i++) {
 		check_histogram(&totals->classes[i].latency);
 	}
@@ -400,6 +458,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_scenario(message);
 	check_inventory(message);
 	check_assignment(message);
+	check_port_use(message);
 	check_progress(message);
 	if (json_object_get(message, "initiator") || json_object_get(message, "responder")) {
 		check_run(message);
