@@ -4,12 +4,16 @@
  * coordinators send. The engine is a stand-in that does what it is told one step at a time; the
  * loop is fuzz/loop.
  *
- * The input is lines: JSON, a message; besides
+ * The input is lines. The first may be "!=looks": the agent can look at what others do on its
+ * ports. JSON is a message; besides
  *
  *   !t MS  time passes             !j  each job goes one step on   !f  the next step fails
  *   !w     the way breaks, and     !q  the daemon stops            !l SELECTOR  accept_from
  *          another one comes       !d  rxe0 port 1 down or up      !k  InfiniBand or Ethernet there
  *                                                                  !n  small limits
+ *   !o JSON  limits, as in a configuration: {"max_jobs_per_peer":1}
+ *   !s       the looks under way end: nothing was seen; "!s 10": 10 per mille of the port's rate,
+ *            "!s 10 2": and two connected queue pairs of others
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -20,6 +24,7 @@
 #include "fuzz/loop.h"
 #include "model/failure.h"
 #include "run/agent.h"
+#include "run/occupancy.h"
 #include "util/list.h"
 #include "util/log.h"
 #include "util/memory.h"
@@ -29,6 +34,9 @@
 #define COORDINATOR "node2"
 #define MS 1000000ull
 #define DAY_NS (24ull * 3600 * 1000000000)
+
+#define LOOKS "!=looks"
+#define RATE_BPS 100000000000ull
 
 /* --- the engine --- */
 
@@ -52,6 +60,10 @@ static struct scene {
 	struct inventory *inventory;
 	struct daemon_settings *settings;
 	struct list jobs;
+	struct occupancy *occupancy; /* NULL: nobody looks at ports */
+	struct list looks;
+	const struct port_use *seen; /* by the look that ends just now, or NULL */
+	unsigned own_jobs; /* that occupancy was told of */
 	unsigned answers;
 	bool is_next_failing;
 } scene;
@@ -114,6 +126,24 @@ static void expect_port_free(const struct job *job)
 	}
 }
 
+/* What limits say of a coordinator's jobs, and of those that disturb others. */
+static void expect_wanted(const struct assignment *assignment, uint64_t jobs)
+{
+	const struct limit_settings *limits = &scene.settings->limits;
+
+	assert(jobs <= limits->max_jobs_per_peer);
+	assert(workload_expected_ns(&assignment->workload) == UINT64_MAX ||
+	       workload_expected_ns(&assignment->workload) <= limits->max_peer_time_ns);
+	if (!assignment->is_disruptive) {
+		return;
+	}
+	assert(limits->allow_disruptive != ALLOW_DISRUPTIVE_NEVER);
+	assert(!assignment->is_scheduled || limits->duty_cycle_ppm > 0);
+	if (limits->allow_disruptive == ALLOW_DISRUPTIVE_WHEN_IDLE && scene.occupancy) {
+		assert(scene.seen && port_use_state(scene.seen) != PORT_USE_BUSY);
+	}
+}
+
 struct job *job_new(struct engine *engine, const struct assignment *assignment,
 		    const struct job_events *events, void *arg)
 {
@@ -136,7 +166,16 @@ struct job *job_new(struct engine *engine, const struct assignment *assignment,
 	assert(usage.qps <= limits->max_qps);
 	assert(usage.pinned_bytes <= limits->max_pinned_bytes);
 	assert(least_bytes(assignment) <= limits->max_pinned_bytes);
+	expect_wanted(assignment, usage.jobs);
 	return job;
+}
+
+/* Of pattern connect each queue pair comes with its connection, later. */
+static uint64_t prepared_qps(const struct job *job)
+{
+	const struct workload *workload = &job->assignment.workload;
+
+	return workload_is_connecting(workload) ? 0 : workload->qp.num_qps;
 }
 
 void job_prepare(struct job *job)
@@ -146,7 +185,7 @@ void job_prepare(struct job *job)
 
 void job_connect(struct job *job, const struct endpoint_info *remote)
 {
-	assert(remote->qp_count == job->assignment.workload.qp.num_qps);
+	assert(remote->qp_count == prepared_qps(job));
 	job->is_connecting = true;
 }
 
@@ -195,7 +234,7 @@ static void give_prepared(struct job *job)
 	struct steps steps = { 0 };
 
 	info->mtu_bytes = 1024;
-	info->qp_count = job->assignment.workload.qp.num_qps;
+	info->qp_count = prepared_qps(job);
 	step_add(&steps, "create_qp", 1000, 0);
 	job->events->prepared(job->arg, job, info, &steps);
 }
@@ -249,6 +288,73 @@ static void step_jobs(void)
 	}
 }
 
+/* --- what looks at ports --- */
+
+/* Of no use but to be there. */
+struct occupancy {
+	bool is_there;
+};
+
+struct occupancy_look {
+	struct list link;
+	occupancy_done_fn done;
+	void *arg;
+};
+
+void occupancy_begin_own(struct occupancy *occupancy, const char *device, uint64_t port_num)
+{
+	scene.own_jobs++;
+}
+
+void occupancy_end_own(struct occupancy *occupancy, const char *device, uint64_t port_num)
+{
+	assert(scene.own_jobs > 0);
+	scene.own_jobs--;
+}
+
+struct occupancy_look *occupancy_look(struct occupancy *occupancy, const char *device,
+				      uint64_t port_num, occupancy_done_fn done, void *arg)
+{
+	struct occupancy_look *look = memory_new(sizeof(*look));
+
+	assert(occupancy == scene.occupancy);
+	look->done = done;
+	look->arg = arg;
+	list_append(&scene.looks, &look->link);
+	return look;
+}
+
+void occupancy_cancel(struct occupancy_look *look)
+{
+	list_remove(&look->link);
+	free(look);
+}
+
+/* What each look under way saw: " PER_MILLE QUEUE_PAIRS", as far as it is written. */
+static void end_looks(const char *seen)
+{
+	const char *users = seen[0] == ' ' ? strchr(seen + 1, ' ') : NULL;
+	struct port_use use = { .has_traffic = seen[0] == ' ',
+				.rate_bps = RATE_BPS,
+				.window_ns = 2000 * MS,
+				.has_users = users != NULL };
+	struct occupancy_look *look;
+
+	use.traffic_bps = use.has_traffic ? fuzz_number(seen, 1000) * (RATE_BPS / 1000) : 0;
+	use.qp_count = users ? fuzz_number(users, 1000) : 0;
+	text_copy(use.user, sizeof(use.user), use.qp_count > 0 ? "ib_write_bw (process 4711)" : "");
+	text_copy(use.unseen, sizeof(use.unseen), users ? "" : "queue pairs (not permitted)");
+	scene.seen = &use;
+	list_each(look, &scene.looks, link) {
+		occupancy_done_fn done = look->done;
+		void *arg = look->arg;
+
+		occupancy_cancel(look);
+		done(arg, &use);
+	}
+	scene.seen = NULL;
+}
+
 /* --- the scene --- */
 
 static void on_answer(void *arg, json_t *message)
@@ -296,13 +402,16 @@ static void add_port(const char *device, unsigned port_num)
 					       .max_msg_bytes = 1 << 30 };
 }
 
-static void begin(void)
+static void begin(bool looks)
 {
+	static struct occupancy occupancy = { .is_there = true };
 	struct agent_options options = { .node_name = NODE };
 
 	log_set_level(LOG_LEVEL_ERROR);
 	scene = (struct scene){ .event = loop_new(never_ready, NULL) };
+	scene.occupancy = looks ? &occupancy : NULL;
 	list_init(&scene.jobs);
+	list_init(&scene.looks);
 	scene.inventory = memory_new(sizeof(*scene.inventory));
 	add_port("rxe0", 1);
 	add_port("rxe0", 2);
@@ -310,6 +419,7 @@ static void begin(void)
 	scene.settings = memory_new(sizeof(*scene.settings));
 	schema_defaults(daemon_fields, scene.settings);
 	options.event = scene.event;
+	options.occupancy = scene.occupancy;
 	scene.agent = agent_new(&options, &scene.settings->limits);
 	scene.way = agent_way_new(scene.agent, COORDINATOR, NULL, on_answer, NULL);
 }
@@ -323,6 +433,7 @@ static void end(void)
 		step_jobs();
 	}
 	assert(agent_is_idle(scene.agent) && list_is_empty(&scene.jobs));
+	assert(list_is_empty(&scene.looks) && scene.own_jobs == 0);
 	agent_free(scene.agent);
 	loop_free(scene.event);
 	free(scene.inventory);
@@ -339,6 +450,26 @@ static void set_limits(const char *selector)
 	labels_selector_parse(selector, &scene.settings->limits.accept_from);
 	agent_way_set_labels(scene.way, &labels);
 	agent_configure(scene.agent, &scene.settings->limits);
+}
+
+/* All of them: what is not written is as it is by itself. */
+static void configure(const char *limits)
+{
+	_cleanup_free_ struct daemon_settings *settings = memory_new(sizeof(*settings));
+	_cleanup_json_ json_t *json = json_object();
+	struct error err = ERROR_INIT;
+	json_t *object = json_read(limits, strlen(limits), &err);
+
+	if (!object) {
+		return;
+	}
+	json_set_take(json, "limits", object);
+	if (schema_read(daemon_fields, json, settings, &err) == 0) {
+		scene.settings->limits = settings->limits;
+		agent_configure(scene.agent, &settings->limits);
+	} else {
+		fuzz_expect_error(&err);
+	}
 }
 
 static void act(const char *what)
@@ -373,6 +504,12 @@ static void act(const char *what)
 		limits->max_duration_ns = 1000 * MS;
 		agent_configure(scene.agent, limits);
 		break;
+	case 'o':
+		configure(what + 1);
+		break;
+	case 's':
+		end_looks(what + 1);
+		break;
 	case 'd':
 		port->state = port->state == PORT_STATE_ACTIVE ? PORT_STATE_DOWN
 							       : PORT_STATE_ACTIVE;
@@ -400,7 +537,8 @@ static void say(const char *body, size_t length)
 	if (!agent_handle(scene.way, kind, message)) {
 		assert(scene.answers == before);
 	} else if (strcmp(kind, "prepare") == 0) {
-		assert(scene.answers == before + 1 || !list_is_empty(&scene.jobs));
+		assert(scene.answers == before + 1 || !list_is_empty(&scene.jobs) ||
+		       !list_is_empty(&scene.looks));
 	}
 }
 
@@ -410,7 +548,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t length;
 	char *line;
 
-	begin();
+	begin(size >= strlen(LOOKS) && memcmp(data, LOOKS, strlen(LOOKS)) == 0);
 	while ((line = fuzz_lines_next(&lines, &length))) {
 		if (line[0] == '!') {
 			act(line + 1);
