@@ -11,6 +11,7 @@
 #include "http/routes.h"
 #include "model/assignment.h"
 #include "model/finding.h"
+#include "model/port_use.h"
 #include "model/run.h"
 #include "model/topology.h"
 #include "util/memory.h"
@@ -153,10 +154,18 @@ static void print_totals(void)
 {
 	struct class_totals class = { 0 };
 	struct sample interval = { 0 };
+	struct connections connections;
 	struct totals totals;
 	struct progress progress = { 0 };
 
 	sample_totals_init(&totals);
+	connections_init(&connections);
+	connections.phases[CONNECTION_SETUP].failed = 1;
+	totals.connections = &connections;
+	totals.host.is_read = true;
+	totals.has_verification = true;
+	totals.verification.first.is_set = true;
+	totals.slowest.count = 1;
 	totals.class_count = 1;
 	totals.classes = &class;
 	histogram_reset(&class.latency);
@@ -170,6 +179,15 @@ static void print_totals(void)
 	print_words(sample_end_names, "\"", "\"");
 	print_words(sample_phase_names, "\"", "\"");
 	print_words(port_event_names, "\"", "\"");
+	print_words(connection_phase_names, "\"", "\"");
+}
+
+static void print_port_use(void)
+{
+	struct port_use_note note = { .is_told = true };
+
+	print_and_drop(port_use_note_write(&note));
+	print_words(port_use_state_names, "\"", "\"");
 }
 
 static void print_message(void)
@@ -180,7 +198,7 @@ static void print_message(void)
 		"steps",	  "progress",	"failure",    "scenario",   "protocol",
 		"node",		  "boot_id",	"version",    "reason",	    "error",
 		"retry_after_ns", "t1_real_ns", "t1_mono_ns", "t2_real_ns", "t2_mono_ns",
-		"t3_real_ns",	  "t3_mono_ns", NULL
+		"t3_real_ns",	  "t3_mono_ns", "port_use",   NULL
 	};
 	static const char *const kinds[] = {
 		"hello",   "inventory", "ping",	  "pong",    "bye",	    "prepare", "prepared",
@@ -195,7 +213,19 @@ static void print_message(void)
 	print_table(endpoint_info_fields);
 	print_table(scenario_fields);
 	print_totals();
+	print_port_use();
 	print_error_words();
+}
+
+/* Messages, and the limits of who gets them. */
+static void print_agent(void)
+{
+	print_message();
+	for (const struct schema_field *field = daemon_fields; field->key; field++) {
+		if (strcmp(field->key, "limits") == 0) {
+			print_table(field->fields);
+		}
+	}
 }
 
 /* --- HTTP --- */
@@ -242,7 +272,7 @@ static const struct {
 } dictionaries[] = {
 	{ "document", print_document }, { "expect", print_expect },   { "frame", print_message },
 	{ "session", print_message },	{ "message", print_message }, { "measure", print_message },
-	{ "agent", print_message },	{ "request", print_request },
+	{ "agent", print_agent },	{ "request", print_request },
 };
 
 int main(int argc, char **argv)
