@@ -334,6 +334,14 @@ static void check_totals(const struct totals *totals)
 
 	assert(sample_totals_read(written, &back, &err) == 0);
 	again = sample_totals_write(&back);
+	/* What is not written is nothing. */
+	assert(!back.connections == !totals->connections);
+	assert(!back.connections ||
+	       connections_failed(back.connections) == connections_failed(totals->connections));
+	assert(back.host.is_read == totals->host.is_read);
+	assert(back.slowest.count == totals->slowest.count);
+	assert(verification_errors(&back.verification) ==
+	       verification_errors(&totals->verification));
 	sample_totals_done(&back);
 	fuzz_expect_same(written, again);
 	check_counters(&totals->counters);
