@@ -23,19 +23,19 @@ llvm-profdata merge -sparse -o "$OUT/all.profdata" "$OUT"/*.profraw
 llvm-cov export "${OBJECTS[@]}" -summary-only -instr-profile "$OUT/all.profdata" 2>/dev/null |
   jq -r '.data[0].files[] | [(.filename | sub(".*/daemon/"; "")), .summary.lines.count, .summary.lines.covered] | @tsv' >"$OUT/lines"
 
-printf '%-28s %6s %8s %7s\n' file lines reached percent
+printf '%-34s %6s %8s %7s\n' file lines reached percent
 while read -r file rest; do
   [[ $file && $file != \#* ]] || continue
   line=$(awk -F '\t' -v file="$file" '$1 == file { printf "%d %d %.1f", $2, $3, 100 * $3 / $2 }' "$OUT/lines")
   read -r lines reached percent <<<"$line"
   if [[ ! $line ]]; then
-    printf '%-28s not linked into any target\n' "$file"
+    printf '%-34s not linked into any target\n' "$file"
     BAD=$((BAD + 1))
     continue
   fi
   mark=''
   if ((100 * reached < LEAST * lines)); then mark=" below $LEAST %" BAD=$((BAD + 1)); fi
-  printf '%-28s %6d %8d %6s%%%s\n' "$file" "$lines" "$reached" "$percent" "$mark"
+  printf '%-34s %6d %8d %6s%%%s\n' "$file" "$lines" "$reached" "$percent" "$mark"
 done <"$FUZZ/parsers"
 # one listing of all sources, each below a line with its path
 llvm-cov show "${OBJECTS[@]}" -instr-profile "$OUT/all.profdata" 2>/dev/null | awk -v list="$FUZZ/parsers" '
