@@ -285,9 +285,9 @@ static void a_broken_listener_is_an_error(void **state)
 	assert_int_equal(net_connect_result(-1), -EBADF);
 }
 
-static unsigned open_descriptors(void)
+static unsigned entries_of(const char *path)
 {
-	DIR *directory = opendir("/proc/self/fd");
+	DIR *directory = opendir(path);
 	unsigned count = 0;
 
 	while (readdir(directory)) {
@@ -295,6 +295,16 @@ static unsigned open_descriptors(void)
 	}
 	closedir(directory);
 	return count;
+}
+
+static unsigned open_descriptors(void)
+{
+	return entries_of("/proc/self/fd");
+}
+
+static unsigned running_threads(void)
+{
+	return entries_of("/proc/self/task") - 2; /* . and .. */
 }
 
 static int finish(struct net_resolve *resolve, char *host, size_t size, struct error *err)
@@ -373,6 +383,11 @@ static void freed_while_it_works_nothing_is_left(void **state)
 		poll(NULL, 0, 10);
 	}
 	assert_int_equal(open_descriptors(), before);
+	/* And what the C library has of a thread is given back by that thread, at its very end. */
+	for (unsigned i = 0; i < 1000 && running_threads() > 1; i++) {
+		poll(NULL, 0, 10);
+	}
+	assert_int_equal(running_threads(), 1);
 }
 
 static void without_descriptors_the_reason_is_given_at_once(void **state)
