@@ -60,6 +60,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 	struct parts *parts = item->retrier->parts;
 	const struct scenario *scenario = config_scenario(parts->config, item->scenario);
 	struct run *run;
+	uint64_t missed;
 	char id[32];
 
 	if (scenario == NULL || !scenario->is_enabled) {
@@ -71,7 +72,10 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 	if (coordinator_has(parts->coordinator, item->scenario) ||
 	    coordinator_submit(parts->coordinator, scenario, TRIGGER_RETRY,
 			       parts->config->generation, id, NULL) < 0) {
-		arm(item, AGAIN_NS);
+		/* A turn that comes soon tells as much. */
+		if (schedule_next_ns(parts->schedule, item->scenario, &missed) / 2 > AGAIN_NS) {
+			arm(item, AGAIN_NS);
+		}
 		return 0;
 	}
 	run = history_find(parts->history, id);

@@ -47,6 +47,7 @@ struct discovery {
 	bool is_scanning;
 	bool wants_scan; /* once more, when the running one is done */
 	bool wants_fresh; /* the next one asks every device */
+	bool has_news; /* came while it runs: what it found counts, and the next one follows */
 	bool has_scanned;
 	uint64_t scanned_mono_ns; /* the end of the last scan that went well; 0: none did */
 	bool is_stopping;
@@ -205,7 +206,7 @@ static void tell_scan(struct discovery *discovery, const struct scan_task *own)
 	if (discovery->is_scanning || discovery->is_stopping) {
 		return;
 	}
-	if (discovery->wants_scan) {
+	if (discovery->wants_scan || discovery->has_news) {
 		begin_scan(discovery);
 	} else if (sd_event_source_set_time_relative(discovery->timer, SCAN_EVERY_US) >= 0) {
 		sd_event_source_set_enabled(discovery->timer, SD_EVENT_ONESHOT);
@@ -273,6 +274,7 @@ static void begin_scan(struct discovery *discovery)
 	discovery->is_scanning = true;
 	discovery->wants_scan = false;
 	discovery->wants_fresh = false;
+	discovery->has_news = false;
 	adopt(discovery);
 	leave_sick(discovery);
 	sd_event_source_set_enabled(discovery->timer, SD_EVENT_OFF);
@@ -464,9 +466,17 @@ static bool is_netdev_of_port(void *arg, const char *netdev)
 	return false;
 }
 
+/* An interface that changes all the time must not keep what scans find from being told. */
 static void on_link_news(void *arg)
 {
-	discovery_refresh(arg);
+	struct discovery *discovery = arg;
+
+	discovery->wants_fresh = true;
+	if (discovery->is_scanning) {
+		discovery->has_news = true;
+	} else {
+		begin_scan(discovery);
+	}
 }
 
 /* Without it an MTU or a link that changed is seen by the next scan. */

@@ -13,7 +13,7 @@
 #include "util/memory.h"
 
 /* Of one turn of the loop: a host whose interfaces change all the time has others to serve. */
-#define DATAGRAMS_MAX 64
+#define DATAGRAMS_MAX 16
 #define DATAGRAM_BYTES 32768
 
 struct link_news {

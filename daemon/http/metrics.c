@@ -17,9 +17,10 @@
 #define PEER_SIZE METRICS_STORE_PEER_SIZE
 
 #define OPERATION_COST (2 + BUCKETS + 3)
-#define SCENARIO_COST                                                                  \
-	(VERDICT_COUNT - 1 + 1 + 1 + METRICS_STORE_VERIFY_ERRORS) /* verdicts, errors, \
-								     connections, verification */
+#define SCENARIO_COST                                                                       \
+	(VERDICT_COUNT - 1 + 1 + 1 + 2 + METRICS_STORE_VERIFY_ERRORS) /* verdicts, errors,  \
+								     connections, messages, \
+								     verification */
 #define LAST_COST (2 + PERCENTILES)
 #define PAIR_COST 2
 #define PHASE_COST (1 + BUCKETS + 3)

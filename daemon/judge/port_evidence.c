@@ -21,6 +21,11 @@
 /* The most that RoCE v2 has around the payload of a packet: Ethernet with VLAN, IPv6, UDP, and the
  * headers of InfiniBand's transport. */
 #define HEADER_BYTES 110
+/* A port's bytes may be those of its network device, with what this daemon itself and people send.
+ */
+#define OTHER_BYTES 1048576.0
+/* Of a packet of verified payload: itself, what says that it is there, and the answer to that. */
+#define VERIFIED_PACKETS 3
 
 static bool is_known(const struct participant *end, enum counter counter)
 {
@@ -73,7 +78,7 @@ static struct volume most_sent_of(const struct measurement *m, const struct tota
 				workload->ops, workload->op_count, class->class.kind, size_bytes);
 
 			sent = payload + packets_of(m, response_bytes);
-			size = (double)(size_bytes > response_bytes ? size_bytes : response_bytes);
+			size = (double)(is_initiator ? size_bytes : response_bytes);
 		} else if (!is_fetched && !is_initiator) {
 			sent = payload;
 			size = 0;
@@ -101,6 +106,9 @@ static struct volume most_sent(const struct measurement *m, bool is_initiator)
 
 		most.packets += more.packets;
 		most.payload_bytes += more.payload_bytes;
+	}
+	if (workload_is_verified(&m->assignment.workload)) {
+		most.packets *= VERIFIED_PACKETS;
 	}
 	return most;
 }
@@ -132,27 +140,39 @@ static double in_units_of(enum counter counter, struct volume volume)
 		       : volume.payload_bytes + HEADER_BYTES * volume.packets;
 }
 
-/* Bytes of a network device that has not even half of our payload are without those of RDMA. */
-static bool is_sent_known(const struct measurement *m, const struct participant *end)
-{
-	enum counter counter = sent_counter(end);
-
-	return is_known(end, counter) && (counter == COUNTER_SENT_PACKETS ||
-					  2 * (double)value_of(end, counter) >=
-						  most_sent(m, end == &m->initiator).payload_bytes);
-}
-
 static bool is_shared(const struct measurement *m, const struct participant *end, double *ret_ratio)
 {
 	enum counter counter = sent_counter(end);
 	double most = in_units_of(counter, most_sent(m, end == &m->initiator));
+	double resent = in_units_of(counter, most_resent(m));
 	double sent = (double)value_of(end, counter);
 
-	if (!is_sent_known(m, end) || most <= 0) {
+	if (!is_known(end, counter) || most <= 0) {
 		return false;
 	}
 	*ret_ratio = sent / most;
-	return sent > SHARED_RATIO * most + in_units_of(counter, most_resent(m));
+	return sent >
+	       SHARED_RATIO * most + resent + (counter == COUNTER_SENT_BYTES ? OTHER_BYTES : 0);
+}
+
+/* So many packets more that it is no matter of counting. */
+static bool is_clear(const struct measurement *m, const struct participant *end)
+{
+	return is_known(end, COUNTER_SENT_PACKETS) &&
+	       (double)value_of(end, COUNTER_SENT_PACKETS) >=
+		       CLEAR_RATIO * most_sent(m, end == &m->initiator).packets +
+			       most_resent(m).packets;
+}
+
+/* Bytes of a network device that has not even half of our payload are without those of RDMA; of an
+ * end that sends none they tell nothing. */
+static bool is_sent_known(const struct measurement *m, const struct participant *end)
+{
+	double payload_bytes = most_sent(m, end == &m->initiator).payload_bytes;
+
+	return is_known(end, COUNTER_SENT_PACKETS) ||
+	       (is_known(end, COUNTER_SENT_BYTES) && payload_bytes > 0 &&
+		2 * (double)value_of(end, COUNTER_SENT_BYTES) >= payload_bytes);
 }
 
 /* Whether an end that counts retransmissions does not tell whose they may be. */
@@ -199,7 +219,7 @@ static bool find_shared(struct measurement *m)
 				    value_of(ends[i], counter),
 				    counter == COUNTER_SENT_PACKETS ? "packets" : "bytes", ratio);
 			has_excess = true;
-			clear += ratio >= CLEAR_RATIO;
+			clear += is_clear(m, ends[i]);
 			shared = shared ? shared : ends[i];
 		}
 		if (others != NULL) {

@@ -43,7 +43,8 @@ bool retry_is_worth(const struct run *run)
 		const struct measurement *measurement = run->measurements[i];
 
 		if (!is_absence(&measurement->first_error) &&
-		    !is_port_gone(&measurement->findings)) {
+		    !(error_is_set(&measurement->first_error.error) &&
+		      is_port_gone(&measurement->findings))) {
 			return false;
 		}
 	}

@@ -68,6 +68,17 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
 	return 0;
 }
 
+/* The first tick: so long after that moment, and at the item's place within the jitter. */
+static void set_base(struct item *item, uint64_t from_mono_ns, uint64_t after_ns)
+{
+	uint64_t jitter_ns = item->scenario.schedule.jitter_ns;
+
+	item->base_mono_ns = from_mono_ns + after_ns;
+	if (jitter_ns > 0) {
+		item->base_mono_ns += hash_of(item, 1) % jitter_ns;
+	}
+}
+
 static int on_startup(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct item *item = arg;
@@ -80,6 +91,8 @@ static int on_startup(sd_event_source *source, uint64_t usec, void *arg)
 	}
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	if (item->scenario.schedule.every_ns > 0) {
+		/* As far behind it as it would have been in time. */
+		set_base(item, clock_mono_ns(), item->scenario.schedule.every_ns);
 		sd_event_source_disable_unref(item->timer);
 		item->timer = NULL;
 		if (sd_event_add_time(item->table->event, &item->timer, CLOCK_MONOTONIC, 0, 1000,
@@ -92,9 +105,10 @@ static int on_startup(sd_event_source *source, uint64_t usec, void *arg)
 }
 
 /*
- * The first tick lies within the first period, or, behind a run at startup, one period and a place
- * within the jitter after it: of its own for every node and scenario. From there on the period is
- * exact: two runs are never closer together than that, and none falls into another's hour.
+ * The first tick lies within the first period, or, behind a run at startup, one period after it,
+ * and then at a place within the jitter: of its own for every node and scenario. From there on the
+ * period is exact: two runs are never closer together than that, and none falls into another's
+ * hour.
  */
 static void begin_item(struct item *item, bool is_startup)
 {
@@ -107,12 +121,9 @@ static void begin_item(struct item *item, bool is_startup)
 	}
 	item->has_started = true;
 	if (schedule->every_ns > 0) {
-		item->base_mono_ns = now + schedule->start_delay_ns +
-				     (wants_startup ? schedule->every_ns
-						    : hash_of(item, 0) % schedule->every_ns);
-		if (schedule->jitter_ns > 0) {
-			item->base_mono_ns += hash_of(item, 1) % schedule->jitter_ns;
-		}
+		set_base(item, now + schedule->start_delay_ns,
+			 wants_startup ? schedule->every_ns
+				       : hash_of(item, 0) % schedule->every_ns);
 	}
 	if (!wants_startup && schedule->every_ns == 0) {
 		return;

@@ -9,6 +9,7 @@
 #   NODE_LISTEN[N]   address:port of the control channel
 #   NODE_HTTP[N]     address:port of HTTP
 #   NODE_CONTROL_CPUS[N]  daemon.control_cpus, if any
+# and NODES_CLIENT, if it shall not be the rdmatestctl of BUILD.
 
 NODE_CODE="" NODE_BODY=""
 declare -gA NODE_DEVICE NODE_LISTEN NODE_HTTP NODE_CONTROL_CPUS NODE_PID NODE_STATUS
@@ -152,7 +153,7 @@ nodes_down() {
 
 ctl() {  # node, arguments of rdmatestctl..
   local n=$1; shift
-  "$BUILD/rdmatestctl" --socket="$NODES_DIR/node$n/admin.sock" "$@"
+  "${NODES_CLIENT:-$BUILD/rdmatestctl}" --socket="$NODES_DIR/node$n/admin.sock" "$@"
 }
 
 # The body, whatever the status; curl would take a fifth of a second to start there.

@@ -189,6 +189,58 @@ static void traffic_of_others_is_seen_in_bytes_where_no_packets_are_counted(void
 	set(&scene->m.responder, COUNTER_SENT_BYTES, ours_bytes);
 	assert_int_equal(judge(scene), VERDICT_PASS);
 	assert_non_null(strstr(found(scene, FINDING_PORT_SHARED)->text, "b/rxe1"));
+	/* Never more than possible: some of them are of this daemon's own sessions. */
+	set(&scene->m.initiator, COUNTER_SENT_BYTES, 3 * ours_bytes);
+	judge(scene);
+	assert_int_equal(found(scene, FINDING_PORT_SHARED)->confidence, CONFIDENCE_POSSIBLE);
+	/* An end that sends no payload does not tell by its bytes whose retransmissions are. */
+	set(&scene->m.initiator, COUNTER_SENT_BYTES, ours_bytes);
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 0);
+	set(&scene->m.responder, COUNTER_SENT_BYTES, 1000);
+	set(&scene->m.responder, COUNTER_RETRANSMISSIONS, 70);
+	assert_int_equal(judge(scene), VERDICT_PASS);
+	assert_int_equal(found(scene, FINDING_RETRANSMISSIONS)->confidence, CONFIDENCE_POSSIBLE);
+	free(scene);
+}
+
+/* Of each packet one that says where it is, and its answer: at both ends that is not others. */
+static void what_verification_sends_is_ours(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_WRITE, PATTERN_STREAM);
+
+	scene->m.assignment.workload.workload.verify.method = VERIFY_SEQUENCE;
+	set(&scene->m.initiator, COUNTER_SENT_PACKETS, 2 * OPERATIONS * 16 * 3);
+	set(&scene->m.responder, COUNTER_SENT_PACKETS, 2 * OPERATIONS * 16 * 2);
+	judge(scene);
+	assert_null(found(scene, FINDING_PORT_SHARED));
+	scene->m.assignment.workload.workload.verify.method = VERIFY_NONE;
+	judge(scene);
+	assert_int_equal(found(scene, FINDING_PORT_SHARED)->confidence, CONFIDENCE_LIKELY);
+	/* What may have been sent again is not clear either. */
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 300);
+	judge(scene);
+	assert_int_equal(found(scene, FINDING_PORT_SHARED)->confidence, CONFIDENCE_POSSIBLE);
+	free(scene);
+}
+
+static void each_end_of_a_request_and_its_response_has_its_own_bytes(void **state)
+{
+	struct scene *scene = scene_new(OPERATION_SEND, PATTERN_REQUEST_RESPONSE);
+	struct workload_settings *workload = &scene->m.assignment.workload.workload;
+
+	/* 64 B there, 64 KiB back. */
+	workload->op_count = 1;
+	workload->ops[0].kind = OPERATION_SEND;
+	workload->ops[0].size_count = 1;
+	workload->ops[0].sizes[0].size_bytes = 64;
+	workload->ops[0].response_bytes = 65536;
+	scene->class.class.size_bytes = 64;
+	scene->m.initiator.totals.traffic_bytes = 2ull * OPERATIONS * 64;
+	unset(&scene->m.initiator, COUNTER_SENT_PACKETS);
+	set(&scene->m.initiator, COUNTER_SENT_BYTES, 2ull * OPERATIONS * (64 + 16 * 80));
+	set(&scene->m.initiator, COUNTER_RETRANSMISSIONS, 70);
+	assert_int_equal(judge(scene), VERDICT_DEGRADED);
+	assert_int_equal(found(scene, FINDING_RETRANSMISSIONS)->confidence, CONFIDENCE_LIKELY);
 	free(scene);
 }
 
@@ -435,6 +487,8 @@ int main(void)
 		cmocka_unit_test(soft_roce_resends_without_a_loss_and_that_is_not_degraded),
 		cmocka_unit_test(traffic_of_others_takes_the_force_of_what_counters_say),
 		cmocka_unit_test(traffic_of_others_is_seen_in_bytes_where_no_packets_are_counted),
+		cmocka_unit_test(what_verification_sends_is_ours),
+		cmocka_unit_test(each_end_of_a_request_and_its_response_has_its_own_bytes),
 		cmocka_unit_test(retransmissions_of_nobody_knows_whom_move_no_verdict),
 		cmocka_unit_test(who_was_told_to_be_on_the_port_takes_the_force_of_retransmissions),
 		cmocka_unit_test(what_was_sent_again_is_not_taken_for_traffic_of_others),

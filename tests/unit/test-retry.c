@@ -62,20 +62,26 @@ static void what_somebody_must_set_right_is_left_to_the_schedule(void **state)
 	assert_false(is_one_worth(ERROR_INPUT, "device"));
 }
 
-/* Of a run whose traffic failed by itself, with that finding first. */
-static bool is_found_worth(enum finding_code code, enum confidence confidence)
+/* Of a run whose traffic failed by itself, or did not, with that finding first. */
+static bool is_worth_with(bool has_failed, enum finding_code code, enum confidence confidence)
 {
 	_cleanup_free_ struct scenario *scenario = memory_new(sizeof(*scenario));
 	struct run *run = run_new(scenario);
 	struct measurement *measurement = run_add_measurement(run);
 	bool ret;
 
-	set_failure(&measurement->first_error, ERROR_DEVICE, "ibv_poll_cq");
+	set_failure(&measurement->first_error, has_failed ? ERROR_DEVICE : ERROR_NONE,
+		    "ibv_poll_cq");
 	finding_add(&measurement->findings, code, confidence, "", "what was found");
 	finding_add(&measurement->findings, FINDING_PORT_DOWN, CONFIDENCE_POSSIBLE, "", "maybe");
 	ret = retry_is_worth(run);
 	run_free(run);
 	return ret;
+}
+
+static bool is_found_worth(enum finding_code code, enum confidence confidence)
+{
+	return is_worth_with(true, code, confidence);
 }
 
 static void a_port_that_went_down_under_the_traffic_may_be_back(void **state)
@@ -86,6 +92,8 @@ static void a_port_that_went_down_under_the_traffic_may_be_back(void **state)
 	assert_false(is_found_worth(FINDING_PATH_LOST, CONFIDENCE_CERTAIN));
 	assert_false(is_found_worth(FINDING_REMOTE_ACCESS, CONFIDENCE_LIKELY));
 	assert_false(is_found_worth(FINDING_ADDRESS_LOST, CONFIDENCE_POSSIBLE));
+	/* Behind the traffic it cost nothing: that was measured. */
+	assert_false(is_worth_with(false, FINDING_PORT_DOWN, CONFIDENCE_CERTAIN));
 }
 
 static void a_mesh_with_one_node_away_is_not_measured_more_often(void **state)
