@@ -400,6 +400,30 @@ static void add_slow(const json_t *item, size_t classes, bool has_qps, struct te
 	}
 }
 
+/* Behind how much it varied: from when on it did not. */
+static void add_steady(const json_t *with, struct text *line)
+{
+	const json_t *steady = json_object_get(with, "steady");
+	char at[UNITS_SIZE], rate[UNITS_SIZE];
+	double within = 0, ops_per_s = 0;
+	uint64_t from_ns = 0;
+
+	if (!json_is_object(steady) || !field_real(steady, "within", &within)) {
+		return;
+	}
+	if (!field_u64(steady, "from_ns", &from_ns) ||
+	    !field_real(steady, "ops_per_s", &ops_per_s)) {
+		text_format(line, ", and never stayed within %.2g %% of its mean", 100 * within);
+	} else if (from_ns == 0) {
+		text_format(line, ", and stayed within %.2g %% of its mean all the time",
+			    100 * within);
+	} else {
+		text_format(line, ", and stayed within %.2g %% of %s from +%s on", 100 * within,
+			    units_format_ops_rate(ops_per_s, rate),
+			    units_format_duration(from_ns, at));
+	}
+}
+
 /* "slowest: 1.2 ms at +3.2 s; ...; the rate varied by 3 % ..." */
 static void print_slowest(const json_t *measurement, const json_t *with, struct paper *paper,
 			  unsigned indent)
@@ -418,6 +442,7 @@ static void print_slowest(const json_t *measurement, const json_t *with, struct 
 	if (field_real(with, "ops_per_s_cv", &variation)) {
 		text_format(&line, "%sthe rate varied by %.2g %% (standard deviation of intervals)",
 			    line.length > 0 ? "; " : "", 100 * variation);
+		add_steady(with, &line);
 	}
 	if (line.length > 0) {
 		paper_paragraph(paper, PAPER_DIM, indent, line.data);

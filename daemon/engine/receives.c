@@ -4,16 +4,12 @@
 #include <stdlib.h>
 
 #include "engine/fault.h"
+#include "model/workload_queue.h"
 #include "util/memory.h"
-
-#define RECEIVES_BATCH 16
 
 void receives_init(struct receives *receives, const struct flow *flow)
 {
-	uint64_t depth = flow->resources->recv_depth;
-	uint64_t most = depth / 4 < RECEIVES_BATCH ? depth / 4 : RECEIVES_BATCH;
-
-	receives->batch = most > 0 ? most : 1;
+	receives->batch = workload_queue_recv_batch(&flow->assignment->workload);
 	receives->owed = memory_new_array(flow->resources->qp_count, sizeof(*receives->owed));
 	receives->first = memory_new_array(flow->resources->qp_count, sizeof(*receives->first));
 }

@@ -9,6 +9,7 @@
 #include "model/compat.h"
 #include "model/delivery.h"
 #include "model/run_operations.h"
+#include "model/steady.h"
 #include "util/memory.h"
 
 static const char *const metric_units[] = {
@@ -352,6 +353,24 @@ static double per_second(const struct participant *end, uint64_t amount)
 		       : NAN;
 }
 
+/* null: too few intervals to say; from_ns null: it never was. */
+static json_t *write_steady(const struct totals *totals)
+{
+	struct steady steady;
+	json_t *object;
+
+	if (!steady_find(totals, &steady)) {
+		return NULL;
+	}
+	object = json_object();
+	run_record_set_real(object, "within", STEADY_WITHIN);
+	set_known(object, "from_ns", steady.is_reached,
+		  steady.is_reached ? totals->intervals[steady.first].start_ns : 0);
+	json_set_u64(object, "intervals", steady.count);
+	run_record_set_real(object, "ops_per_s", steady.is_reached ? steady.ops_per_s : NAN);
+	return object;
+}
+
 /* What one end that posts measured in its window. */
 static void write_measured(json_t *object, const struct participant *end)
 {
@@ -366,6 +385,7 @@ static void write_measured(json_t *object, const struct participant *end)
 	run_record_set_real(object, "bandwidth_bps", per_second(end, totals->bytes * 8));
 	run_record_set_real(object, "ops_per_s", per_second(end, totals->operations));
 	run_record_set_real(object, "ops_per_s_cv", variation);
+	json_set_take(object, "steady", write_steady(totals));
 	json_set_take(object, "slowest", write_slowest(end));
 }
 

@@ -300,6 +300,13 @@ const struct schema_field workload_fields[] = {
 	  RANGE(1, LIMIT_SEND_WR),
 	  .fallback = "1",
 	  .doc = "Work requests per ibv_post_send." },
+	{ .key = "recv_post_list",
+	  .type = SCHEMA_INTEGER,
+	  .has_auto = true,
+	  WORKLOAD(recv_post_list),
+	  RANGE(1, LIMIT_SEND_WR),
+	  .fallback = "auto",
+	  .doc = "Receives per ibv_post_recv, once so many were used; auto: 16, a quarter of qp.max_recv_wr at most." },
 	{ .key = "seed",
 	  .type = SCHEMA_INTEGER,
 	  WORKLOAD(seed),
@@ -312,7 +319,6 @@ const struct schema_field workload_fields[] = {
 	  .fields = verify_fields,
 	  .doc = "Streams, one way: whether what arrives is compared with what was sent." },
 	LATER("response_timeout", "use run.stall_timeout"),
-	LATER("recv_post_list", "leave it out: receives are posted as they are used"),
 	{ 0 },
 };
 

@@ -95,6 +95,7 @@ struct workload_settings {
 	struct load_settings load;
 	uint64_t signal_interval; /* every n-th work request is signalled */
 	uint64_t post_list; /* work requests per ibv_post_send */
+	uint64_t recv_post_list; /* receives per ibv_post_recv; auto: workload_queue_recv_batch */
 	struct verify_settings verify;
 	uint64_t seed; /* 0 = from the run id, recorded; below 2^63 (JSON) */
 };

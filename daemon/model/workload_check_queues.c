@@ -147,6 +147,30 @@ static void check_depths(struct workload_check *check)
 	}
 }
 
+static void check_recv_post_list(struct workload_check *check)
+{
+	const struct workload *w = check->workload;
+	uint64_t value = w->workload.recv_post_list;
+	uint64_t most = workload_queue_recv_batch_most(w);
+
+	if (value == SCHEMA_AUTO) {
+		return;
+	}
+	if (!workload_takes_receives(w)) {
+		workload_check_complain(
+			check, "workload.recv_post_list", "workload.ops",
+			"%" PRIu64 " is about receives, and no operation takes one; leave it out",
+			value);
+	} else if (value > most) {
+		workload_check_complain(
+			check, "workload.recv_post_list", "qp.max_recv_wr",
+			"%" PRIu64 " is more than half of qp.max_recv_wr %" PRIu64
+			": the receiver would run out of receives while it waits to post so many; lower it "
+			"to %" PRIu64 ", or raise qp.max_recv_wr to %" PRIu64,
+			value, w->qp.max_recv_wr, most, 2 * value);
+	}
+}
+
 static void check_cq_size(struct workload_check *check)
 {
 	const struct workload *w = check->workload;
@@ -203,6 +227,7 @@ static void check_answered(struct workload_check *check)
 void workload_check_queues(struct workload_check *check)
 {
 	check_depths(check);
+	check_recv_post_list(check);
 	/* A ping-pong allows one of each: said once, with the cure that leads somewhere. */
 	if (workload_is_answered(check->workload)) {
 		check_answered(check);

@@ -5,6 +5,7 @@
 
 #define PINGPONG_DEPTH 2 /* a post may meet the completion before it still unread */
 #define SIGNALLED_LEAST 200 /* signalled requests in the deck of a mix */
+#define RECV_BATCH 16
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {
@@ -64,6 +65,24 @@ uint64_t workload_queue_receive_completions(const struct workload *workload, boo
 {
 	/* There is no completion queue of none. */
 	return has_receives ? workload->qp.num_qps * workload->qp.max_recv_wr : 1;
+}
+
+uint64_t workload_queue_recv_batch_most(const struct workload *workload)
+{
+	uint64_t most = workload->qp.max_recv_wr / 2;
+
+	return most > 0 ? most : 1;
+}
+
+uint64_t workload_queue_recv_batch(const struct workload *workload)
+{
+	uint64_t batch = workload->qp.max_recv_wr / 4;
+
+	if (workload->workload.recv_post_list != SCHEMA_AUTO) {
+		return workload->workload.recv_post_list;
+	}
+	batch = batch < RECV_BATCH ? batch : RECV_BATCH;
+	return batch > 0 ? batch : 1;
 }
 
 bool workload_queue_ring(const struct workload *workload, const struct operation_class *classes,

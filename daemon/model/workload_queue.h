@@ -46,6 +46,13 @@ uint64_t workload_queue_send_depth(const struct workload *workload);
 uint64_t workload_queue_send_completions(const struct workload *workload);
 uint64_t workload_queue_receive_completions(const struct workload *workload, bool has_receives);
 
+/* Receives of a queue pair that are posted again at once: recv_post_list. auto: 16, a quarter of
+ * the queue at most. */
+uint64_t workload_queue_recv_batch(const struct workload *workload);
+/* The largest recv_post_list: half of the queue, so that the other half takes what comes while the
+ * last of them is awaited. */
+uint64_t workload_queue_recv_batch_most(const struct workload *workload);
+
 /* The prepared work requests of a stream. */
 struct workload_ring {
 	uint64_t length; /* of one queue pair's ring: a multiple of post_list and signal_interval,

@@ -173,12 +173,12 @@ static void in_reverse_the_peer_requests_in_a_run_that_this_node_begins(void **s
 	cluster_free(cluster);
 }
 
-static bool has_run_for_a_day(void *arg)
+static bool is_enough(void *arg)
 {
 	return false;
 }
 
-static void a_day_of_heartbeats_keeps_its_rhythm(void **state)
+static void six_hours_of_heartbeats_keep_their_rhythm(void **state)
 {
 	struct cluster *cluster =
 		cluster_new(5, 2,
@@ -192,13 +192,13 @@ static void a_day_of_heartbeats_keeps_its_rhythm(void **state)
 	size_t passed = 0;
 
 	cluster_start_all(cluster);
-	world_run_until(cluster_world(cluster), has_run_for_a_day, NULL, 24 * 3600 * SECOND_NS);
+	world_run_until(cluster_world(cluster), is_enough, NULL, 6 * 3600 * SECOND_NS);
 	history = daemon_parts(cluster_daemon(cluster, 0))->history;
 	for (size_t i = 0; i < history_count(history); i++) {
 		passed += history_at(history, i)->verdict == VERDICT_PASS;
 	}
-	/* 144 periods; the first tick lies anywhere in the first one. */
-	assert_in_range(passed, 142, 145);
+	/* 36 periods; the first tick lies anywhere in the first one. */
+	assert_in_range(passed, 34, 37);
 	assert_int_equal(passed, history_count(history));
 	/* The pair belongs to the smaller name: the other node begins nothing. */
 	assert_int_equal(history_count(daemon_parts(cluster_daemon(cluster, 1))->history), 0);
@@ -230,7 +230,7 @@ int main(void)
 		cmocka_unit_test(three_parties_measure_between_two_that_did_not_ask),
 		cmocka_unit_test(in_reverse_the_peer_requests_in_a_run_that_this_node_begins),
 		cmocka_unit_test(two_coordinators_that_want_the_same_ends_both_get_them),
-		cmocka_unit_test(a_day_of_heartbeats_keeps_its_rhythm),
+		cmocka_unit_test(six_hours_of_heartbeats_keep_their_rhythm),
 		cmocka_unit_test(sixteen_daemons_give_identical_results_for_the_same_seed),
 	};
 

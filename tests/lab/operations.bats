@@ -3,6 +3,7 @@
 # The lines of a test run in the machine: nothing expands here.
 # shellcheck disable=SC2016
 # lab: alone
+# lab: plain
 #
 # Every operation, alone and mixed, on real verbs.
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # lab: alone
+# lab: plain
 # What is said again and again must be true each time: many rounds (LAB_ROUNDS of each kind, 8; 50 make it 200) without a fault, and none of them may be blamed for anything.
 # The lines of a test run in the machine: nothing expands here.
 # shellcheck disable=SC2016
