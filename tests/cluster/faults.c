@@ -47,6 +47,14 @@ static struct cluster *new_pair(void)
 	return cluster_new_pair(11, scenarios);
 }
 
+/* A run of the first daemon that measures when this returns. */
+static void begin_long(struct cluster *cluster, char id[static 32])
+{
+	cluster_start_all(cluster);
+	text_copy(id, 32, cluster_run(cluster, 0, "long"));
+	cluster_wait_phase(cluster, 0, id, "measuring");
+}
+
 static void kill_of_the_responder(const char *scenario)
 {
 	struct cluster *cluster = new_pair();
@@ -92,9 +100,7 @@ static void kill_of_the_coordinator_frees_the_responder_within_ten_seconds(void 
 	struct cluster *cluster = new_pair();
 	char id[32];
 
-	cluster_start_all(cluster);
-	text_copy(id, sizeof(id), cluster_run(cluster, 0, "long"));
-	cluster_wait_phase(cluster, 0, id, "measuring");
+	begin_long(cluster, id);
 	assert_false(is_idle(cluster_daemon(cluster, 1)));
 	cluster_kill(cluster, 0);
 	assert_true(world_run_until(cluster_world(cluster), is_idle, cluster_daemon(cluster, 1),
@@ -112,9 +118,7 @@ static void a_silent_management_network_ends_the_run_on_both_sides(void **state)
 	const struct run *run;
 	char id[32];
 
-	cluster_start_all(cluster);
-	text_copy(id, sizeof(id), cluster_run(cluster, 0, "long"));
-	cluster_wait_phase(cluster, 0, id, "measuring");
+	begin_long(cluster, id);
 	world_cut(cluster_world(cluster), cluster_node(cluster, 1), NULL, WORLD_SILENT);
 	run = cluster_wait_run(cluster, 0, id);
 	cluster_expect(run, VERDICT_INCONCLUSIVE, ERROR_PEER, STAGE_RUN, "session", "RDT-0101");
@@ -211,9 +215,7 @@ static void a_run_of_the_other_node_waits_for_a_busy_end(void **state)
 	struct cluster *cluster = new_pair();
 	char id[32];
 
-	cluster_start_all(cluster);
-	text_copy(id, sizeof(id), cluster_run(cluster, 0, "long"));
-	cluster_wait_phase(cluster, 0, id, "measuring");
+	begin_long(cluster, id);
 	cluster_expect_pass(cluster, 1, "short");
 	cluster_expect(cluster_wait_run(cluster, 0, id), VERDICT_PASS, ERROR_NONE, STAGE_NONE, "",
 		       NULL);
@@ -226,9 +228,7 @@ static void sigterm_of_the_coordinator_ends_its_run_with_a_record(void **state)
 	const struct run *run;
 	char id[32];
 
-	cluster_start_all(cluster);
-	text_copy(id, sizeof(id), cluster_run(cluster, 0, "long"));
-	cluster_wait_phase(cluster, 0, id, "measuring");
+	begin_long(cluster, id);
 	cluster_stop(cluster, 0);
 	run = cluster_wait_run(cluster, 0, id);
 	cluster_expect(run, VERDICT_INCONCLUSIVE, ERROR_INPUT, STAGE_RUN, "abort", "RDT-0116");
@@ -245,9 +245,7 @@ static void sigterm_of_the_responder_is_a_lost_daemon(void **state)
 	const struct run *run;
 	char id[32];
 
-	cluster_start_all(cluster);
-	text_copy(id, sizeof(id), cluster_run(cluster, 0, "long"));
-	cluster_wait_phase(cluster, 0, id, "measuring");
+	begin_long(cluster, id);
 	cluster_stop(cluster, 1);
 	run = cluster_wait_run(cluster, 0, id);
 	cluster_expect(run, VERDICT_INCONCLUSIVE, ERROR_PEER, STAGE_RUN, "session", "RDT-0101");
@@ -267,9 +265,7 @@ static void a_responder_that_is_stopped_is_a_lost_daemon_until_it_goes_on(void *
 	const struct run *run;
 	char id[32];
 
-	cluster_start_all(cluster);
-	text_copy(id, sizeof(id), cluster_run(cluster, 0, "long"));
-	cluster_wait_phase(cluster, 0, id, "measuring");
+	begin_long(cluster, id);
 	world_freeze(cluster_node(cluster, 1), true);
 	world_run(cluster_world(cluster), 10 * SECOND_NS);
 	world_freeze(cluster_node(cluster, 1), false);
@@ -315,9 +311,7 @@ static void a_black_hole_between_two_living_daemons_is_a_failure_of_the_path(voi
 	struct fabric *fabric = world_fabric(cluster_world(cluster));
 	char id[32];
 
-	cluster_start_all(cluster);
-	text_copy(id, sizeof(id), cluster_run(cluster, 0, "long"));
-	cluster_wait_phase(cluster, 0, id, "measuring");
+	begin_long(cluster, id);
 	fabric_set_black_hole(fabric, cluster_device(cluster, 0), cluster_device(cluster, 1), true);
 	cluster_expect(cluster_wait_run(cluster, 0, id), VERDICT_FAIL, ERROR_DEVICE, STAGE_RUN,
 		       "ibv_poll_cq", "RDT-0107");
@@ -380,9 +374,7 @@ static void a_host_that_vanishes_is_a_lost_daemon_not_a_lost_path(void **state)
 	const struct run *run;
 	char id[32];
 
-	cluster_start_all(cluster);
-	text_copy(id, sizeof(id), cluster_run(cluster, 0, "long"));
-	cluster_wait_phase(cluster, 0, id, "measuring");
+	begin_long(cluster, id);
 	world_run(cluster_world(cluster), SECOND_NS);
 	cluster_vanish(cluster, 1);
 	run = cluster_wait_run(cluster, 0, id);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sched.h>
@@ -126,7 +127,8 @@ static void an_mtu_that_changes_is_told_by_the_kernel_and_many_changes_are_one(v
 					     .arg = &told };
 
 	if (unshare(CLONE_NEWNET) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) {
-		print_message("skipped: no network namespace may be made here\n");
+		print_message("skipped: no network namespace may be made here: %s\n",
+			      strerrordesc_np(errno));
 		skip();
 	}
 	assert_return_code(sd_event_new(&event), 0);
