@@ -146,11 +146,16 @@ static const char *driver_of(const struct view *view)
 					       : m->initiator.port.driver;
 }
 
+static bool may_mean(const struct view *view, enum driver_meaning meaning)
+{
+	return view->failure->error.kind == ERROR_KIND_WC_STATUS &&
+	       driver_may_mean(driver_of(view), view->failure->error.number, meaning);
+}
+
 /* Nothing came back for a request. */
 static bool is_silence(const struct view *view)
 {
-	return view->failure->error.kind == ERROR_KIND_WC_STATUS &&
-	       driver_may_mean(driver_of(view), view->failure->error.number, DRIVER_SILENCE);
+	return may_mean(view, DRIVER_SILENCE);
 }
 
 /* Payload of the largest packet of a message. */
@@ -192,17 +197,25 @@ static bool find_size_threshold(const struct view *view)
 static bool find_lost(const struct view *view)
 {
 	bool has_heard_both = view->measurement && view->measurement->responder.has_totals;
+	bool is_untold;
 	char path[DIAGNOSE_PATH_SIZE];
 
 	if (!is_silence(view)) {
 		return false;
 	}
+	is_untold = may_mean(view, DRIVER_UNTOLD);
 	/* Both daemons were heard to the end: then it is not that one of them died. */
 	finding_add(
 		view->findings, FINDING_PATH_LOST,
-		has_heard_both ? CONFIDENCE_CERTAIN : CONFIDENCE_LIKELY, view->evidence,
+		has_heard_both && !is_untold ? CONFIDENCE_CERTAIN : CONFIDENCE_LIKELY,
+		view->evidence,
 		"packets do not get through from %s: retries were used up without an acknowledgement",
 		diagnose_path_name(view->measurement, path, sizeof(path)));
+	if (is_untold) {
+		finding_doubt(view->findings, FINDING_PATH_LOST,
+			      "this driver has the same status for receives that were missing, and "
+			      "for a device that failed");
+	}
 	if (!has_heard_both) {
 		finding_doubt(view->findings, FINDING_PATH_LOST,
 			      "the other end sent no totals: it may not have been there to answer");

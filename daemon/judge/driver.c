@@ -28,6 +28,10 @@ static const struct {
 	 */
 	{ "rdma_rxe", STATUS_FLUSH, DRIVER_FLUSH },
 	{ "rdma_rxe", STATUS_FATAL, 0 },
+	/* irdma tells what its table of flush codes does not know as fatal: older rdma-core used
+	 * up retries, every one receives that were missing. */
+	{ "ice", STATUS_FATAL, UNANSWERED | DRIVER_DEVICE_GONE | DRIVER_UNTOLD },
+	{ "i40e", STATUS_FATAL, UNANSWERED | DRIVER_DEVICE_GONE | DRIVER_UNTOLD },
 	{ "", STATUS_RETRY_EXC, UNANSWERED },
 	{ "", STATUS_RESP_TIMEOUT, UNANSWERED },
 	/* A driver whose device dies flushes what was outstanding in its name. */

@@ -7,8 +7,10 @@
  * of the fabric.
  *
  * rdma_rxe (soft-RoCE) is as observed in the lab. Everything else is what the specification says
- * (IBTA vol. 1, 9.9 and 10.10; ibv_poll_cq(3)): NOT YET PROVEN ON HARDWARE, mlx5_core and irdma
- * (whose devices sysfs shows under ice or i40e) included.
+ * (IBTA vol. 1, 9.9 and 10.10; ibv_poll_cq(3)), and what the drivers' own tables of rdma-core say
+ * (providers/irdma/uverbs.c, whose devices sysfs shows under ice or i40e; providers/mlx5/cq.c,
+ * which has a status for each of the specification but the fatal one, so that a device that dies
+ * just falls silent): NOT YET PROVEN ON HARDWARE.
  */
 
 #include <stdbool.h>
@@ -19,6 +21,7 @@ enum driver_meaning {
 	DRIVER_NO_WAY = 1u << 2, /* its own address or route is gone, or packets are too large */
 	DRIVER_DEVICE_GONE = 1u << 3, /* its own device was removed, or died */
 	DRIVER_FLUSH = 1u << 4, /* nothing by itself: it follows an error of the queue pair */
+	DRIVER_UNTOLD = 1u << 5, /* or anything else that the driver has no status for */
 };
 
 /* Whether a completion with this status (enum ibv_wc_status) on a device of this driver ("" = not

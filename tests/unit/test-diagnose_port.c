@@ -399,7 +399,7 @@ static void a_removed_device_explains_silence_and_what_its_driver_flushes(void *
 		expect_first(&scene, VERDICT_FAIL, FINDING_DEVICE_ABSENT, CONFIDENCE_CERTAIN)->text,
 		"b/rxe1 went away");
 	scene_done(&scene);
-	scene = scene_new("irdma", FATAL);
+	scene = scene_new("ice", FATAL);
 	tell(&scene.m->initiator, PORT_EVENT_DEVICE_FATAL, 3 * S);
 	expect_first(&scene, VERDICT_FAIL, FINDING_DEVICE_ABSENT, CONFIDENCE_CERTAIN);
 	scene_done(&scene);
@@ -412,6 +412,20 @@ static void a_removed_device_explains_silence_and_what_its_driver_flushes(void *
 	scene = scene_new("", REM_ACCESS);
 	tell(&scene.m->initiator, PORT_EVENT_DEVICE_REMOVED, 3 * S);
 	expect_first(&scene, VERDICT_FAIL, FINDING_REMOTE_ACCESS, CONFIDENCE_LIKELY);
+	scene_done(&scene);
+}
+
+static void a_status_that_means_much_is_silence_with_a_doubt(void **state)
+{
+	struct scene scene = scene_new("ice", FATAL);
+	const struct finding *first =
+		expect_first(&scene, VERDICT_FAIL, FINDING_PATH_LOST, CONFIDENCE_LIKELY);
+
+	assert_says(first->against, "same status");
+	scene_done(&scene);
+	/* mlx5 does not use it. */
+	scene = scene_new("mlx5_core", FATAL);
+	expect_first(&scene, VERDICT_FAIL, FINDING_COMPLETION_ERROR, CONFIDENCE_LIKELY);
 	scene_done(&scene);
 }
 
@@ -496,6 +510,7 @@ int main(void)
 		cmocka_unit_test(another_address_that_changed_is_not_ours),
 		cmocka_unit_test(an_mtu_below_the_path_mtu_is_told_with_both),
 		cmocka_unit_test(a_removed_device_explains_silence_and_what_its_driver_flushes),
+		cmocka_unit_test(a_status_that_means_much_is_silence_with_a_doubt),
 		cmocka_unit_test(a_port_that_went_down_is_not_taken_for_a_lost_daemon),
 	};
 

@@ -63,6 +63,21 @@ static void a_flush_may_be_a_removed_device_where_drivers_flush_then(void **stat
 	}
 }
 
+/* Its table of flush codes does not know each that the device has. */
+static void irdma_tells_as_fatal_what_it_has_no_status_for(void **state)
+{
+	static const char *const irdma[] = { "ice", "i40e" };
+
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(driver_may_mean(irdma[i], FATAL, DRIVER_SILENCE));
+		assert_true(driver_may_mean(irdma[i], FATAL, DRIVER_UNTOLD));
+		assert_true(driver_may_mean(irdma[i], FATAL, DRIVER_DEVICE_GONE));
+		assert_false(driver_may_mean(irdma[i], RETRY_EXC, DRIVER_UNTOLD));
+	}
+	assert_false(driver_may_mean("mlx5_core", FATAL, DRIVER_SILENCE));
+	assert_false(driver_may_mean("", FATAL, DRIVER_SILENCE));
+}
+
 static void only_soft_roce_is_known_to_resend_without_loss(void **state)
 {
 	EACH_DRIVER(i)
@@ -78,6 +93,7 @@ int main(void)
 		cmocka_unit_test(a_refusal_of_the_other_end_is_none_of_it),
 		cmocka_unit_test(a_local_operation_error_is_a_port_that_is_down_on_soft_roce_only),
 		cmocka_unit_test(a_flush_may_be_a_removed_device_where_drivers_flush_then),
+		cmocka_unit_test(irdma_tells_as_fatal_what_it_has_no_status_for),
 		cmocka_unit_test(only_soft_roce_is_known_to_resend_without_loss),
 	};
 
