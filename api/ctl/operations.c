@@ -432,7 +432,7 @@ static void print_slowest(const json_t *measurement, const json_t *with, struct 
 	size_t classes = count_scope(field_array(with, "operations"), "size");
 	_cleanup_text_ struct text line = TEXT_INIT;
 	uint64_t num_qps = 1;
-	double variation = 0;
+	double variation = 0, in_flight = 0;
 
 	(void)field_u64(measurement, "workload.qp.num_qps", &num_qps);
 	for (size_t i = 0; i < json_array_size(slowest) && i < SLOWEST_SHOWN; i++) {
@@ -443,6 +443,12 @@ static void print_slowest(const json_t *measurement, const json_t *with, struct 
 		text_format(&line, "%sthe rate varied by %.2g %% (standard deviation of intervals)",
 			    line.length > 0 ? "; " : "", 100 * variation);
 		add_steady(with, &line);
+	}
+	/* A closed load has what it was told to have. */
+	if (strcmp(field_string(measurement, "workload.workload.load.model", ""), "open") == 0 &&
+	    field_real(with, "in_flight_mean", &in_flight)) {
+		text_format(&line, "%s%.3g operations in flight on average",
+			    line.length > 0 ? "; " : "", in_flight);
 	}
 	if (line.length > 0) {
 		paper_paragraph(paper, PAPER_DIM, indent, line.data);

@@ -46,7 +46,8 @@ static void fill_request(struct chain *chain, size_t slot, size_t qp_index, uint
 	bool is_last = (slot + 1) % chain->post_list == 0;
 	bool is_signalled = (slot + 1) % chain->signal_interval == 0;
 
-	flow_request(flow, qp_index, class_index, &chain->wrs[slot], &chain->sges[slot]);
+	flow_request(flow, qp_index, class_index, slot - qp_index * chain->length,
+		     &chain->wrs[slot], &chain->sges[slot]);
 	chain->wrs[slot].wr_id = slot;
 	chain->wrs[slot].next = is_last ? NULL : &chain->wrs[slot + 1];
 	chain->wrs[slot].send_flags |= is_signalled ? IBV_SEND_SIGNALED : 0;

@@ -493,7 +493,7 @@ void flow_address(const struct flow *flow, size_t qp_index, struct ibv_send_wr *
 	}
 }
 
-void flow_request(const struct flow *flow, size_t qp_index, size_t class_index,
+void flow_request(const struct flow *flow, size_t qp_index, size_t class_index, uint64_t place,
 		  struct ibv_send_wr *wr, struct ibv_sge *sge)
 {
 	static const enum ibv_wr_opcode opcodes[OPERATION_KINDS] = {
@@ -508,12 +508,14 @@ void flow_request(const struct flow *flow, size_t qp_index, size_t class_index,
 	const struct operation_class *class = &flow->classes[class_index];
 	const struct buffer_layout *layout = &flow->resources->layout;
 	uint64_t offset_bytes = qp_index * layout->stride_bytes;
+	uint64_t slot_bytes = place % layout->spread_slots * layout->slot_bytes;
 	unsigned traits = operation_traits(class->kind);
 	bool is_fetched = traits & OPERATION_FETCHES;
 	bool is_read = class->kind == OPERATION_READ;
 	/* First half: what this end sends, and the other end reads; second half: what comes in. */
-	uint64_t local_bytes = offset_bytes + (is_fetched ? layout->half_bytes : 0);
-	uint64_t remote_bytes = offset_bytes + (is_read ? 0 : layout->write_offset_bytes);
+	uint64_t local_bytes = offset_bytes + (is_fetched ? layout->half_bytes : 0) + slot_bytes;
+	uint64_t remote_bytes =
+		offset_bytes + (is_read ? 0 : layout->write_offset_bytes) + slot_bytes;
 
 	if (traits & OPERATION_IS_ATOMIC) {
 		remote_bytes = offset_bytes + layout->atomic_offset_bytes;

@@ -66,7 +66,7 @@ static void fill_class(struct pingpong *pingpong, size_t class_index)
 	bool is_inline = flow->is_answering ? of->is_response_inline : of->is_inline;
 	uint8_t *buffer = flow->resources->buffer;
 
-	flow_request(flow, 0, class_index, &class->wr, &class->sge);
+	flow_request(flow, 0, class_index, 0, &class->wr, &class->sge);
 	class->sge.length = (uint32_t)out_bytes;
 	class->wr.num_sge = out_bytes > 0 ? 1 : 0;
 	class->wr.wr_id = class_index;

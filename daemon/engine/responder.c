@@ -132,7 +132,7 @@ static void responder_take_late(struct flow *flow, const struct ibv_wc *wc)
 {
 	struct responder *responder = flow->own;
 
-	flow->receives += !responder->inspect || wc->wr_id >= flow->resources->qp_count ||
+	flow->receives += !responder->inspect || wc->wr_id >= flow->resources->recv_queues ||
 			  inspect_take(responder->inspect, wc);
 }
 

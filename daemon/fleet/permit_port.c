@@ -101,7 +101,7 @@ static size_t fill_demands(const struct permit_request *request, struct demand d
 	const struct demand all[] = {
 		{ "qp.num_qps", qp->num_qps, "max_qp", limits->max_qp, false },
 		{ "qp.max_send_wr", qp->max_send_wr, "max_qp_wr", limits->max_qp_wr, false },
-		{ "qp.max_recv_wr", takes_receives ? qp->max_recv_wr : 0, "max_qp_wr",
+		{ "qp.max_recv_wr", takes_receives && !qp->srq ? qp->max_recv_wr : 0, "max_qp_wr",
 		  limits->max_qp_wr, false },
 		{ "scatter/gather entries", 1, "max_sge", limits->max_sge, false },
 		{ "cq.size", workload->cq.size == SCHEMA_AUTO ? 0 : workload->cq.size, "max_cqe",

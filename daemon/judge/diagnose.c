@@ -111,6 +111,16 @@ static bool find_absent_device(const struct view *view)
 	return true;
 }
 
+static bool find_partition(const struct view *view)
+{
+	if (!is_call(view, "pkey")) {
+		return false;
+	}
+	finding_add(view->findings, FINDING_PARTITION_ABSENT, CONFIDENCE_CERTAIN, view->evidence,
+		    "%s: %s", node_of(view), view->failure->error.text);
+	return true;
+}
+
 static bool find_limit(const struct view *view)
 {
 	if (!is_call(view, "limit")) {
@@ -274,10 +284,11 @@ static bool find_anything(const struct view *view)
 
 /* The first that explains the error ends the search: the special before the general. */
 static bool (*const error_rules[])(const struct view *view) = {
-	find_bug,	    find_abort,	   find_peer,	     find_sick_device, find_port,
-	find_absent_device, find_limit,	   find_unsupported, find_deadline,    find_stall,
-	find_starved,	    find_path,	   find_receiver,    find_access,      find_completion,
-	find_no_permission, find_resource, find_input,	     find_setup,       find_anything,
+	find_bug,	    find_abort,		find_peer,     find_sick_device, find_port,
+	find_absent_device, find_partition,	find_limit,    find_unsupported, find_deadline,
+	find_stall,	    find_starved,	find_path,     find_receiver,	 find_access,
+	find_completion,    find_no_permission, find_resource, find_input,	 find_setup,
+	find_anything,
 };
 
 static void write_end_evidence(const struct participant *end, const char *name, char *out,

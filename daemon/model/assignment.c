@@ -134,6 +134,8 @@ const struct schema_field endpoint_info_fields[] = {
 	  .min = 256,
 	  .max = 4096,
 	  .fallback = "256" },
+	INFO(pkey_index, 65535),
+	INFO(pkey, 65535),
 	INFO(buffer_address, INT64_MAX),
 	INFO(buffer_bytes, LIMIT_BUFFER_BYTES),
 	INFO(rkey, UINT32_MAX),

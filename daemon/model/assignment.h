@@ -71,6 +71,8 @@ struct endpoint_info {
 	char gid[48];
 	uint64_t lid;
 	uint64_t mtu_bytes;
+	uint64_t pkey_index;
+	uint64_t pkey; /* the value there; 0: not known */
 	uint64_t buffer_address; /* of the region that the peer may write and read */
 	uint64_t buffer_bytes;
 	uint64_t rkey;

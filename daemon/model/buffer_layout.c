@@ -58,14 +58,19 @@ void buffer_layout_of(const struct workload *workload, struct buffer_layout *ret
 	uint64_t largest_bytes = operation_largest_bytes(settings->ops, settings->op_count);
 	bool has_atomics = operation_any(settings->ops, settings->op_count, OPERATION_IS_ATOMIC);
 
-	*ret = (struct buffer_layout){ .source_slots = 1, .receive_slots = 1, .write_slots = 1 };
+	*ret = (struct buffer_layout){
+		.spread_slots = 1, .source_slots = 1, .receive_slots = 1, .write_slots = 1
+	};
 	ret->header_bytes = workload->qp.qp_type == QP_TYPE_UD ? BUFFER_LAYOUT_GRH_BYTES : 0;
 	ret->slot_bytes = round_up(ret->header_bytes + (largest_bytes > 0 ? largest_bytes : 1),
 				   BUFFER_LAYOUT_LINE_BYTES);
 	if (workload_is_verified(workload)) {
 		lay_out_verified(workload, ret);
 	} else {
-		ret->half_bytes = ret->slot_bytes;
+		/* 0 of a workload that went through no table. */
+		ret->spread_slots = larger(workload->memory.buffers, 1);
+		ret->receive_slots = ret->spread_slots;
+		ret->half_bytes = ret->spread_slots * ret->slot_bytes;
 		ret->write_offset_bytes = ret->half_bytes;
 		ret->atomic_offset_bytes = 2 * ret->half_bytes;
 	}

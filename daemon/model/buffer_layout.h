@@ -16,8 +16,9 @@
  *
  * UD puts a header of 40 bytes before what it received: the halves have room for it.
  *
- * Buffers are "hot": every operation of a queue pair uses offset 0 of its half, as perftest does
- * above 2 KiB. Pure.
+ * Otherwise buffers are "hot": every operation of a queue pair uses the same place of its half, as
+ * perftest does above 2 KiB; or, with memory.buffers, each half is a row of so many slots, which
+ * requests, and receives, take in turn. Pure.
  */
 
 #include "model/workload.h"
@@ -29,6 +30,8 @@ struct buffer_layout {
 	uint64_t header_bytes; /* before the payload of what was received */
 	uint64_t slot_bytes; /* header and largest size, rounded up to a line */
 	uint64_t half_bytes; /* the first half: a slot, or a row of them */
+	uint64_t spread_slots; /* memory.buffers: request n uses slot n modulo that; 1 where payload
+				  is verified */
 	uint64_t source_slots; /* 1, unless payload is verified: requests in flight */
 	uint64_t fetched_slots; /* verified reads: how many different payloads are laid out */
 	uint64_t receive_slots; /* 1, or one for each receive, from half_bytes on */

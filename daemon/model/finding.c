@@ -53,6 +53,7 @@ const char *const confidence_names[] = { "possible", "likely", "certain", NULL }
 #define SLUG_PAYLOAD_WRONG "payload-wrong"
 #define SLUG_PAYLOAD_DISORDER "payload-disorder"
 #define SLUG_LOCAL_PROTECTION "local-protection"
+#define SLUG_PARTITION_ABSENT "partition-absent"
 #define SLUG_DEVICE_SICK "device-sick"
 #define SLUG_PCIE_NARROW "pcie-narrow"
 #define SLUG_CONNECTION_REJECTED "connection-rejected"

@@ -80,6 +80,8 @@ static json_t *write_prepared(const struct endpoint_info *info)
 	json_set_string(object, "gid", known_text(info->gid));
 	json_set_u64(object, "lid", info->lid);
 	json_set_u64(object, "path_mtu_bytes", info->mtu_bytes);
+	json_set_u64(object, "pkey_index", info->pkey_index);
+	set_known(object, "pkey", info->pkey, info->pkey);
 	json_set_u64(object, "max_inline_data_bytes", info->max_inline_data);
 	json_set_u64(object, "buffer_bytes", info->buffer_bytes);
 	json_set_u64(object, "num_qps", info->qp_count);
@@ -112,7 +114,6 @@ static json_t *write_worker(const struct totals *totals)
 	json_set_u64(object, "involuntary_switches", totals->involuntary_switches);
 	json_set_u64(object, "polls", totals->polls);
 	json_set_u64(object, "empty_polls", totals->empty_polls);
-	json_set_u64(object, "send_queue_full_ns", totals->send_queue_full_ns);
 	return object;
 }
 
@@ -371,8 +372,31 @@ static json_t *write_steady(const struct totals *totals)
 	return object;
 }
 
+/* Mean of the operations in flight, by Little's law; NaN where their latencies are not known. */
+static double in_flight(const struct measurement *measurement, const struct participant *end)
+{
+	const struct totals *totals = &end->totals;
+	double sum_ns = 0;
+
+	if (measurement->assignment.workload.workload.pattern != PATTERN_STREAM ||
+	    totals->window_ns == 0) {
+		return NAN;
+	}
+	for (size_t i = 0; i < totals->class_count; i++) {
+		const struct class_totals *class = &totals->classes[i];
+		const struct histogram *latency = class->service ? class->service : &class->latency;
+
+		if (class->completed > 0) {
+			sum_ns += (double)class->completed *
+				  (latency->count > 0 ? histogram_mean_ns(latency) : NAN);
+		}
+	}
+	return sum_ns / (double)totals->window_ns;
+}
+
 /* What one end that posts measured in its window. */
-static void write_measured(json_t *object, const struct participant *end)
+static void write_measured(json_t *object, const struct measurement *measurement,
+			   const struct participant *end)
 {
 	const struct totals *totals = &end->totals;
 	double variation = NAN;
@@ -386,6 +410,7 @@ static void write_measured(json_t *object, const struct participant *end)
 	run_record_set_real(object, "ops_per_s", per_second(end, totals->operations));
 	run_record_set_real(object, "ops_per_s_cv", variation);
 	json_set_take(object, "steady", write_steady(totals));
+	run_record_set_real(object, "in_flight_mean", in_flight(measurement, end));
 	json_set_take(object, "slowest", write_slowest(end));
 }
 
@@ -419,7 +444,7 @@ json_t *run_record_reverse(const struct measurement *measurement)
 		return NULL;
 	}
 	object = json_object();
-	write_measured(object, &measurement->responder);
+	write_measured(object, measurement, &measurement->responder);
 	return object;
 }
 
@@ -445,7 +470,7 @@ json_t *run_record_head(const struct measurement *measurement)
 	json_set_take(object, "workload",
 		      schema_write(workload_section_fields, &measurement->assignment.workload));
 	json_set_u64(object, "seed", measurement->assignment.seed);
-	write_measured(object, initiator);
+	write_measured(object, measurement, initiator);
 	json_set_u64(object, "errors", totals->errors + measurement->responder.totals.errors);
 	json_set_take(object, "both", write_both(measurement));
 	json_set_string(object, "writes_seen_by", writes_seen_by(measurement));

@@ -46,7 +46,6 @@ static const struct number totals_numbers[] = {
 	NUMBER(totals, traffic_bytes),
 	NUMBER(totals, worker_cpu_ns),
 	NUMBER(totals, involuntary_switches),
-	NUMBER(totals, send_queue_full_ns),
 };
 
 static const struct number progress_numbers[] = {

@@ -87,7 +87,6 @@ struct totals {
 	uint64_t traffic_bytes;
 	uint64_t worker_cpu_ns; /* CPU time of the worker in the window */
 	uint64_t involuntary_switches; /* of the worker in the window */
-	uint64_t send_queue_full_ns; /* time in which nothing could be posted; 0 when not known */
 	uint64_t late_operations; /* open loads, in the window: that had to wait for room */
 	uint64_t dropped_operations; /* and that were left out for want of it */
 	bool has_verification; /* workload.verify, at an end that posts or receives */

@@ -108,12 +108,20 @@ const struct schema_field qp_fields[] = {
 	  RANGE(0, 15),
 	  .fallback = "0",
 	  .doc = "Service level (sl)." },
+	{ .key = "pkey",
+	  .type = SCHEMA_HEX,
+	  .has_auto = true,
+	  QP(pkey),
+	  RANGE(1, 0xffff),
+	  .fallback = "auto",
+	  .doc = "Partition, by its P_Key (0x8001, or 0x1): each end takes its port's membership of it, full before "
+		 "limited; auto: qp.pkey_index says it." },
 	{ .key = "pkey_index",
 	  .type = SCHEMA_INTEGER,
 	  QP(pkey_index),
 	  RANGE(0, 65535),
 	  .fallback = "0",
-	  .doc = "Index into the port's P_Key table." },
+	  .doc = "Index into the port's P_Key table, on both ends." },
 	{ .key = "local_ack_timeout",
 	  .type = SCHEMA_INTEGER,
 	  QP(local_ack_timeout),
@@ -164,10 +172,15 @@ const struct schema_field qp_fields[] = {
 	  QP(max_recv_wr),
 	  RANGE(1, LIMIT_SEND_WR),
 	  .fallback = "512",
-	  .doc = "Receive queue depth of a queue pair." },
+	  .doc = "Receive queue depth of a queue pair, or of the shared one (srq)." },
 	LATER("max_send_sge", "leave it out: a work request has one buffer"),
 	LATER("max_recv_sge", "leave it out: a work request has one buffer"),
-	LATER("srq", "leave it out: each queue pair has its own receive queue"),
+	{ .key = "srq",
+	  .type = SCHEMA_BOOL,
+	  QP(srq),
+	  .fallback = "false",
+	  .doc = "All queue pairs of an end take their receives from one shared receive queue of max_recv_wr "
+		 "(ibv_create_srq), instead of one each. RC, UD." },
 	{ .key = "qkey",
 	  .type = SCHEMA_HEX,
 	  QP(qkey),
@@ -423,8 +436,13 @@ const struct schema_field memory_fields[] = {
 	  MEMORY(odp),
 	  .fallback = "false",
 	  .doc = "On-demand paging (IBV_ACCESS_ON_DEMAND): the buffers are not pinned; refused by a device without it." },
-	LATER("buffers",
-	      "leave it out: a queue pair uses one buffer for each direction, which the cache holds if it can"),
+	{ .key = "buffers",
+	  .type = SCHEMA_INTEGER,
+	  MEMORY(buffers),
+	  RANGE(1, LIMIT_RING_WRS),
+	  .fallback = "1",
+	  .doc = "Of streams: buffers that a queue pair has in each direction, each of the largest size, and takes in "
+		 "turn; 1: always the same one, which the cache holds if it can." },
 	{ 0 },
 };
 
@@ -471,10 +489,12 @@ static uint64_t most_each(const struct workload *workload)
 	uint64_t each = qp->max_send_wr;
 
 	each = each < LIMIT_RING_WRS / qp->num_qps ? each : LIMIT_RING_WRS / qp->num_qps;
-	if (workload_takes_receives(workload) && qp->max_recv_wr < each) {
-		each = qp->max_recv_wr;
+	if (workload_takes_receives(workload)) {
+		uint64_t receives = qp->max_recv_wr / (qp->srq ? qp->num_qps : 1);
+
+		each = receives < each ? receives : each;
 	}
-	return each;
+	return each > 0 ? each : 1;
 }
 
 bool workload_is_verified(const struct workload *workload)

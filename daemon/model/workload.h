@@ -52,6 +52,7 @@ struct qp_settings {
 	uint64_t flow_label;
 	uint64_t hop_limit;
 	uint64_t service_level;
+	uint64_t pkey; /* the partition by value; auto = pkey_index says it */
 	uint64_t pkey_index;
 	uint64_t local_ack_timeout; /* 4.096 us * 2^n; 0 = infinite */
 	uint64_t retry_cnt;
@@ -61,7 +62,8 @@ struct qp_settings {
 	uint64_t max_inline_data; /* bytes; auto = 220 or the largest inlined size, within the
 				     device's limit */
 	uint64_t max_send_wr;
-	uint64_t max_recv_wr;
+	uint64_t max_recv_wr; /* of each queue pair, or of the one that they share */
+	bool srq; /* one shared receive queue for all queue pairs of an end */
 };
 
 struct cq_settings {
@@ -122,6 +124,7 @@ struct memory_settings {
 	uint64_t numa_node; /* SCHEMA_AUTO: where the kernel places it */
 	bool relaxed_ordering;
 	bool odp; /* on-demand paging */
+	uint64_t buffers; /* of a queue pair in each direction, taken in turn */
 };
 
 /* Everything a job needs to know of the scenario. */

@@ -265,6 +265,19 @@ static void check_memory_kind(struct workload_check *check)
 			check, "memory.odp", "memory.kind",
 			"huge pages are not paged on demand; leave out one of the two");
 	}
+	if (memory->buffers > 1 && settings->pattern != PATTERN_STREAM &&
+	    !workload_is_connecting(check->workload)) {
+		workload_check_complain(
+			check, "memory.buffers", "workload.pattern",
+			"a %s has one buffer in each direction; leave it out, or use "
+			"stream",
+			workload_pattern_names[settings->pattern]);
+	}
+	if (memory->buffers > 1 && workload_is_verified(check->workload)) {
+		workload_check_complain(
+			check, "memory.buffers", "workload.verify.method",
+			"what is verified has buffers of its own, one for each request in flight; leave out one of the two");
+	}
 	if (memory->relaxed_ordering && settings->pattern == PATTERN_PINGPONG &&
 	    operation_has(settings->ops, settings->op_count, OPERATION_WRITE)) {
 		workload_check_complain(
@@ -285,9 +298,10 @@ static void check_memory(struct workload_check *check)
 	buffer_layout_of(check->workload, &layout);
 	if (size <= LIMIT_BUFFER_BYTES && layout.total_bytes > LIMIT_BUFFER_BYTES) {
 		workload_check_complain(
-			check, "qp.num_qps", "workload.ops",
+			check, layout.spread_slots > 1 ? "memory.buffers" : "qp.num_qps",
+			"workload.ops",
 			"%" PRIu64
-			" queue pairs with two buffers of %s need %s, above %s; use fewer or smaller sizes",
+			" queue pairs with two buffers of %s need %s, above %s; use fewer or smaller ones",
 			num_qps, units_write_size(layout.half_bytes, one),
 			units_format_size(layout.total_bytes, all),
 			units_write_size(LIMIT_BUFFER_BYTES, limit));

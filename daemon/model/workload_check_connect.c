@@ -92,6 +92,15 @@ static void check_nothing_moves(struct workload_check *check)
 	if (w->memory.odp) {
 		workload_check_complain(check, "memory.odp", "workload.pattern", "%s", no_memory);
 	}
+	if (w->qp.srq) {
+		workload_check_complain(
+			check, "qp.srq", "workload.pattern",
+			"is about receives, and pattern connect has none; leave it out");
+	}
+	if (w->memory.buffers > 1) {
+		workload_check_complain(check, "memory.buffers", "workload.pattern",
+					"%" PRIu64 " %s", w->memory.buffers, no_memory);
+	}
 	if (w->memory.relaxed_ordering) {
 		workload_check_complain(check, "memory.relaxed_ordering", "workload.pattern", "%s",
 					no_memory);

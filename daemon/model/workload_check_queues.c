@@ -12,6 +12,7 @@ static void check_outstanding(struct workload_check *check)
 	uint64_t outstanding = check->workload->workload.load.outstanding;
 	uint64_t each = workload_queue_depth_most(check->workload);
 	const char *field = load_outstanding_key(check->workload);
+	uint64_t taken = qp->srq ? outstanding : each;
 
 	if (outstanding < qp->num_qps) {
 		workload_check_complain(check, field, "qp.num_qps",
@@ -27,12 +28,15 @@ static void check_outstanding(struct workload_check *check)
 					", or raise qp.max_send_wr",
 					outstanding, qp->max_send_wr, qp->num_qps,
 					qp->max_send_wr * qp->num_qps);
-	} else if (workload_takes_receives(check->workload) && each > qp->max_recv_wr) {
+	} else if (workload_takes_receives(check->workload) && taken > qp->max_recv_wr) {
 		workload_check_complain(check, "qp.max_recv_wr", field,
 					"%" PRIu64 " receives cannot take the %" PRIu64
-					" operations that a queue pair may have in flight; "
+					" operations that %s may have in flight; "
 					"raise it to %" PRIu64 ", or lower %s",
-					qp->max_recv_wr, each, each, field);
+					qp->max_recv_wr, taken,
+					qp->srq ? "all queue pairs together (qp.srq)"
+						: "a queue pair",
+					taken, field);
 	}
 }
 
@@ -109,6 +113,14 @@ static void check_stream(struct workload_check *check)
 	uint64_t ring = divisor_multiple(settings->signal_interval, settings->post_list);
 	bool fits;
 
+	if (check->workload->memory.buffers > limit) {
+		workload_check_complain(
+			check, "memory.buffers", "qp.num_qps",
+			"%" PRIu64 " for each of %" PRIu64
+			" queue pairs need more prepared work requests than %d; lower it to %" PRIu64,
+			check->workload->memory.buffers, check->workload->qp.num_qps,
+			LIMIT_RING_WRS, limit);
+	}
 	check_outstanding(check);
 	fits = check_batch(check, "workload.signal_interval", settings->signal_interval,
 			   settings->post_list);
@@ -134,7 +146,8 @@ static void check_depths(struct workload_check *check)
 	const struct qp_settings *qp = &w->qp;
 	bool has_receives = workload_takes_receives(w);
 	uint64_t receives = has_receives ? qp->max_recv_wr : 0;
-	uint64_t total = qp->num_qps * (qp->max_send_wr + receives);
+	uint64_t total =
+		qp->num_qps * qp->max_send_wr + workload_queue_receive_queues(w) * receives;
 
 	if (total > LIMIT_QUEUE_WRS) {
 		workload_check_complain(
@@ -144,6 +157,28 @@ static void check_depths(struct workload_check *check)
 			" receives each have room for %" PRIu64
 			" work requests, above %u; lower one of them",
 			qp->num_qps, qp->max_send_wr, receives, total, LIMIT_QUEUE_WRS);
+	}
+}
+
+static void check_shared(struct workload_check *check)
+{
+	const struct workload *w = check->workload;
+
+	if (!w->qp.srq || workload_is_connecting(w)) {
+		return;
+	}
+	if (w->qp.qp_type == QP_TYPE_UC) {
+		workload_check_complain(check, "qp.srq", "qp.qp_type",
+					"UC has no shared receive queues; leave it out, or use RC");
+	} else if (!workload_takes_receives(w)) {
+		workload_check_complain(
+			check, "qp.srq", "workload.ops",
+			"is about receives, and no operation takes one; leave it out, or use send");
+	}
+	if (workload_is_verified(w)) {
+		workload_check_complain(
+			check, "qp.srq", "workload.verify.method",
+			"which receive got what is not known of a shared queue; leave out one of the two");
 	}
 }
 
@@ -186,9 +221,9 @@ static void check_cq_size(struct workload_check *check)
 			check, "cq.size", "qp.max_recv_wr",
 			"%" PRIu64 " is below the %" PRIu64
 			" completions that can wait in the completion queue of receives "
-			"(qp.max_recv_wr %" PRIu64 " x qp.num_qps %" PRIu64
-			"); raise it to %" PRIu64 ", or use auto",
-			w->cq.size, receives, w->qp.max_recv_wr, w->qp.num_qps,
+			"(qp.max_recv_wr %" PRIu64 " x %" PRIu64
+			" receive queues); raise it to %" PRIu64 ", or use auto",
+			w->cq.size, receives, w->qp.max_recv_wr, workload_queue_receive_queues(w),
 			receives > sends ? receives : sends);
 	} else if (w->cq.size < sends) {
 		workload_check_complain(
@@ -227,6 +262,7 @@ static void check_answered(struct workload_check *check)
 void workload_check_queues(struct workload_check *check)
 {
 	check_depths(check);
+	check_shared(check);
 	check_recv_post_list(check);
 	/* A ping-pong allows one of each: said once, with the cure that leads somewhere. */
 	if (workload_is_answered(check->workload)) {

@@ -77,11 +77,37 @@ static void check_manager(struct workload_check *check)
 	}
 }
 
+/* Partition 0 is none; rdma_cm takes that of the interface. */
+static void check_partition(struct workload_check *check)
+{
+	const struct qp_settings *qp = &check->workload->qp;
+
+	if (qp->pkey == SCHEMA_AUTO) {
+		return;
+	}
+	if ((qp->pkey & 0x7fff) == 0) {
+		workload_check_complain(
+			check, "qp.pkey", NULL,
+			"0x%x names no partition: its lower 15 bits are; use 0x1 to 0x7fff, or 0x8001 to 0xffff",
+			(unsigned)qp->pkey);
+	}
+	if (qp->pkey_index != 0) {
+		workload_check_complain(check, "qp.pkey", "qp.pkey_index",
+					"both name a partition; leave one of them out");
+	}
+	if (qp->cm == QP_CM_RDMA_CM) {
+		workload_check_complain(
+			check, "qp.pkey", "qp.cm",
+			"rdma_cm takes the partition of the IP interface; leave qp.pkey out, or use exchange");
+	}
+}
+
 /* What is legal on a transport (IBTA volume 1, table of operations), and what can be counted on it.
  */
 void workload_check_transport(struct workload_check *check)
 {
 	check_manager(check);
+	check_partition(check);
 	switch (check->workload->qp.qp_type) {
 	case QP_TYPE_UC:
 		check_connected(check);

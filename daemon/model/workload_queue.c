@@ -64,7 +64,13 @@ uint64_t workload_queue_send_completions(const struct workload *workload)
 uint64_t workload_queue_receive_completions(const struct workload *workload, bool has_receives)
 {
 	/* There is no completion queue of none. */
-	return has_receives ? workload->qp.num_qps * workload->qp.max_recv_wr : 1;
+	return has_receives ? workload_queue_receive_queues(workload) * workload->qp.max_recv_wr
+			    : 1;
+}
+
+uint64_t workload_queue_receive_queues(const struct workload *workload)
+{
+	return workload->qp.srq ? 1 : workload->qp.num_qps;
 }
 
 uint64_t workload_queue_recv_batch_most(const struct workload *workload)
@@ -91,7 +97,8 @@ bool workload_queue_ring(const struct workload *workload, const struct operation
 	const struct workload_settings *settings = &workload->workload;
 	uint64_t num_qps = workload->qp.num_qps;
 	uint64_t step = divisor_multiple(settings->post_list, settings->signal_interval);
-	uint64_t depth = workload_queue_depth_most(workload);
+	/* Each buffer is in the ring. */
+	uint64_t depth = larger(workload_queue_depth_most(workload), workload->memory.buffers);
 	uint64_t wanted = class_count > 1 ? SIGNALLED_LEAST * settings->signal_interval : 0;
 	uint64_t length = operation_deck_length(classes, class_count, settings->signal_interval,
 						step, larger(wanted, depth));

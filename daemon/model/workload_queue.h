@@ -46,6 +46,9 @@ uint64_t workload_queue_send_depth(const struct workload *workload);
 uint64_t workload_queue_send_completions(const struct workload *workload);
 uint64_t workload_queue_receive_completions(const struct workload *workload, bool has_receives);
 
+/* Receive queues of an end: one for each queue pair, or the shared one. */
+uint64_t workload_queue_receive_queues(const struct workload *workload);
+
 /* Receives of a queue pair that are posted again at once: recv_post_list. auto: 16, a quarter of
  * the queue at most. */
 uint64_t workload_queue_recv_batch(const struct workload *workload);

@@ -9,6 +9,7 @@
 #include "util/text.h"
 #include "verbs/call.h"
 #include "verbs/demand.h"
+#include "verbs/pkey.h"
 
 #define NUMBER_MAX 0xffffffull /* queue pair and packet sequence numbers have 24 bits */
 #define PREFIX_BYTES 8 /* of a GID: the subnet */
@@ -42,6 +43,9 @@ static int check_remote(const struct resources *resources, const struct assignme
 	if (remote->lid > UINT16_MAX) {
 		return peer_error(err, "LID", remote->lid, "has more than 16 bits");
 	}
+	if (remote->pkey > UINT16_MAX) {
+		return peer_error(err, "P_Key", remote->pkey, "has more than 16 bits");
+	}
 	for (size_t i = 0; i < remote->qp_count; i++) {
 		if (remote->qps[i].qp_num == 0 || remote->qps[i].qp_num > NUMBER_MAX) {
 			return peer_error(err, "queue pair number", remote->qps[i].qp_num,
@@ -60,6 +64,28 @@ static int check_remote(const struct resources *resources, const struct assignme
 	}
 	return assignment_check_mtu(assignment, assignment_remote(assignment), remote->mtu_bytes,
 				    true, err);
+}
+
+/* Packets of another partition are dropped without a word: better told before they are sent. */
+static int check_partition(const struct resources *resources, const struct assignment *assignment,
+			   const struct endpoint_info *remote, struct error *err)
+{
+	const struct endpoint *other = assignment_remote(assignment);
+	bool is_one = ((resources->pkey ^ remote->pkey) & 0x7fff) == 0;
+
+	if (pkey_reaches(resources->pkey, (uint16_t)remote->pkey)) {
+		return 0;
+	}
+	return pkey_refuse(
+		error_set(err, -EXDEV, ERROR_DEVICE,
+			  "P_Key 0x%04x of %s and 0x%04llx of %s/%s are %s; have the subnet manager "
+			  "make %s, or choose with qp.pkey",
+			  resources->pkey, resources->device->name,
+			  (unsigned long long)remote->pkey, other->node, other->device,
+			  is_one ? "both of limited members, who do not reach each other"
+				 : "of different partitions",
+			  is_one ? "one of them a full member" : "both ports members of one"),
+		STAGE_CONNECT, err);
 }
 
 static void fill_path(const struct resources *resources, const struct assignment *assignment,
@@ -239,6 +265,9 @@ int connect_check(const struct resources *resources, const struct assignment *as
 	union ibv_gid gid;
 	int ret = check_remote(resources, assignment, remote, &gid, err);
 
+	if (ret == 0) {
+		ret = check_partition(resources, assignment, remote, err);
+	}
 	if (ret < 0) {
 		if (err && !err->call[0]) {
 			err->stage = STAGE_CONNECT;

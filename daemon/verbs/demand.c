@@ -174,6 +174,7 @@ static void compute_depths(const struct assignment *assignment, struct demand *r
 
 	ret->send_cqe = workload_queue_send_completions(workload);
 	ret->recv_cqe = workload_queue_receive_completions(workload, ret->recv_depth > 0);
+	ret->is_shared = workload->qp.srq && ret->recv_depth > 0;
 }
 
 static void compute_inline(const struct assignment *assignment, struct demand *ret)
@@ -305,8 +306,9 @@ static int check_limits(const struct demand *demand, const struct assignment *as
 		{ "qp.num_qps", qp->num_qps, "max_qp", limit_of(attr->max_qp), "lower it" },
 		{ "qp.max_send_wr", workload_queue_send_depth(&assignment->workload), "max_qp_wr",
 		  limit_of(attr->max_qp_wr), "lower it" },
-		{ "qp.max_recv_wr", demand->recv_depth, "max_qp_wr", limit_of(attr->max_qp_wr),
-		  "lower it" },
+		{ "qp.max_recv_wr", demand->recv_depth,
+		  demand->is_shared ? "max_srq_wr" : "max_qp_wr",
+		  limit_of(demand->is_shared ? attr->max_srq_wr : attr->max_qp_wr), "lower it" },
 		{ "the send completion queue (cq.size)", demand->send_cqe, "max_cqe",
 		  limit_of(attr->max_cqe), cq_cure },
 		{ "the receive completion queue (cq.size)", demand->recv_cqe, "max_cqe",
@@ -412,6 +414,13 @@ int demand_check(const struct demand *demand, const struct assignment *assignmen
 			err, -EOPNOTSUPP, ERROR_INPUT,
 			"%s has no atomic operations (atomic_cap is ATOMIC_NONE in `ibv_devinfo -v`); take them out of "
 			"workload.ops, or choose another device",
+			device->name);
+	}
+	if (demand->is_shared && device->attr.max_srq == 0) {
+		return error_set(
+			err, -EOPNOTSUPP, ERROR_INPUT,
+			"qp.srq: %s has no shared receive queues (max_srq is 0 in `ibv_devinfo -v`); leave it "
+			"out, or choose another device",
 			device->name);
 	}
 	ret = check_paging(demand, device, err);

@@ -22,7 +22,8 @@ struct demand {
 	unsigned mr_access; /* the least the region needs */
 	bool has_atomics; /* of either end */
 	uint32_t odp_needs; /* enum ibv_odp_transport_cap_bits of the transport; 0: no paging */
-	uint64_t recv_depth; /* receives a queue pair keeps posted; 0: the peer takes none */
+	uint64_t recv_depth; /* receives a receive queue keeps posted; 0: the peer takes none */
+	bool is_shared; /* one receive queue for all queue pairs */
 	uint64_t send_cqe; /* all completions that can wait, those of a flush included */
 	uint64_t recv_cqe;
 	uint64_t min_inline_bytes; /* what operations with inline: true need */

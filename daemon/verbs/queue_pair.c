@@ -11,6 +11,7 @@ static struct ibv_qp *try_create(struct ibv_pd *pd, const struct queue_pair_wish
 	*init = (struct ibv_qp_init_attr){
 		.send_cq = wish->send_cq,
 		.recv_cq = wish->recv_cq,
+		.srq = wish->srq,
 		.qp_type = wish->type,
 		.cap = {
 			.max_send_wr = (uint32_t)wish->max_send_wr,

@@ -14,6 +14,7 @@ struct queue_pair_wish {
 	enum ibv_qp_type type;
 	struct ibv_cq *send_cq;
 	struct ibv_cq *recv_cq;
+	struct ibv_srq *srq; /* NULL: a receive queue of its own */
 	uint64_t max_send_wr;
 	uint64_t max_recv_wr;
 	uint64_t max_inline_bytes; /* in: to ask for first; out: what the device gave */

@@ -13,6 +13,7 @@
 #include "verbs/connect.h"
 #include "verbs/demand.h"
 #include "verbs/notify.h"
+#include "verbs/pkey.h"
 
 #define PSN_MASK 0xffffffu
 #define EMPTY_BUFFER_BYTES 4096 /* operations without payload need a region all the same */
@@ -67,6 +68,27 @@ static int create_cq(struct resources *resources, uint64_t entries, struct ibv_c
 	return 0;
 }
 
+static int create_srq(struct resources *resources, const struct demand *demand, struct steps *steps,
+		      struct error *err)
+{
+	uint64_t started_mono_ns = call_begin("ibv_create_srq");
+	struct ibv_srq_init_attr init = {
+		.attr = { .max_wr = (uint32_t)demand->recv_depth, .max_sge = 1 },
+	};
+
+	resources->srq = ibv_create_srq(resources->pd, &init);
+	if (!resources->srq) {
+		return error_set_call(
+			err, errno ? errno : ENOMEM, ERROR_RESOURCE, STAGE_RESOURCE,
+			"ibv_create_srq",
+			"%s gives no shared receive queue of %llu (its max_srq_wr is %d, max_srq %d)",
+			resources->device->name, (unsigned long long)demand->recv_depth,
+			resources->device->attr.max_srq_wr, resources->device->attr.max_srq);
+	}
+	call_end(steps, "create_srq", started_mono_ns, 0);
+	return 0;
+}
+
 static int create_shared(struct resources *resources, const struct demand *demand, int cq_mode,
 			 const struct memory_settings *memory, struct steps *steps,
 			 struct error *err)
@@ -97,8 +119,10 @@ static int create_shared(struct resources *resources, const struct demand *deman
 		}
 	}
 	ret = create_cq(resources, demand->send_cqe, &resources->send_cq, steps, err);
-	return ret < 0 ? ret
-		       : create_cq(resources, demand->recv_cqe, &resources->recv_cq, steps, err);
+	if (ret == 0) {
+		ret = create_cq(resources, demand->recv_cqe, &resources->recv_cq, steps, err);
+	}
+	return ret == 0 && demand->is_shared ? create_srq(resources, demand, steps, err) : ret;
 }
 
 static void fill_wish(struct resources *resources, const struct demand *demand,
@@ -108,6 +132,7 @@ static void fill_wish(struct resources *resources, const struct demand *demand,
 		.type = demand->qp_type,
 		.send_cq = resources->send_cq,
 		.recv_cq = resources->recv_cq,
+		.srq = resources->srq,
 		.max_send_wr = workload_queue_send_depth(&assignment->workload),
 		.max_recv_wr = demand->recv_depth,
 		.max_inline_bytes = demand->max_inline_bytes,
@@ -116,7 +141,7 @@ static void fill_wish(struct resources *resources, const struct demand *demand,
 	};
 	resources->init = (struct ibv_qp_attr){
 		.qp_state = IBV_QPS_INIT,
-		.pkey_index = (uint16_t)assignment->workload.qp.pkey_index,
+		.pkey_index = resources->pkey_index,
 		.port_num = (uint8_t)assignment_local(assignment)->port_num,
 		.qp_access_flags = demand->qp_access,
 		.qkey = (uint32_t)assignment->workload.qp.qkey,
@@ -217,18 +242,18 @@ static void prepare_receives(struct resources *resources)
 	const struct buffer_layout *layout = &resources->layout;
 	uint64_t depth = resources->recv_depth;
 
-	for (size_t i = 0; i < resources->qp_count * depth; i++) {
-		size_t qp = i / depth;
+	for (size_t i = 0; i < resources->recv_queues * depth; i++) {
+		size_t queue = i / depth;
 
 		resources->recv_sges[i] = (struct ibv_sge){
-			.addr = (uint64_t)(uintptr_t)resources->buffer + qp * layout->stride_bytes +
-				layout->half_bytes +
+			.addr = (uint64_t)(uintptr_t)resources->buffer +
+				queue * layout->stride_bytes + layout->half_bytes +
 				i % depth % layout->receive_slots * layout->slot_bytes,
 			.length = (uint32_t)layout->slot_bytes,
 			.lkey = resources->mr->lkey,
 		};
 		resources->recv_wrs[i] = (struct ibv_recv_wr){
-			.wr_id = qp,
+			.wr_id = queue,
 			.next = i % depth + 1 < depth ? &resources->recv_wrs[i + 1] : NULL,
 			.sg_list = &resources->recv_sges[i],
 			.num_sge = 1,
@@ -236,15 +261,27 @@ static void prepare_receives(struct resources *resources)
 	}
 }
 
+int resources_post_recv(struct resources *resources, uint64_t queue, struct ibv_recv_wr *wr)
+{
+	struct ibv_recv_wr *bad;
+
+	return resources->srq ? ibv_post_srq_recv(resources->srq, wr, &bad)
+			      : ibv_post_recv(resources->qps[queue], wr, &bad);
+}
+
 static int post_receives(struct resources *resources, struct steps *steps, struct error *err)
 {
 	uint64_t depth = resources->recv_depth;
+	const char *call = resources->srq ? "ibv_post_srq_recv" : "ibv_post_recv";
+
+	resources->recv_queues = resources->srq ? 1 : resources->qp_count;
 
 	if (depth == 0) {
 		return 0;
 	}
-	resources->recv_wrs = memory_try(resources->qp_count * depth, sizeof(struct ibv_recv_wr));
-	resources->recv_sges = memory_try(resources->qp_count * depth, sizeof(struct ibv_sge));
+	resources->recv_wrs =
+		memory_try(resources->recv_queues * depth, sizeof(struct ibv_recv_wr));
+	resources->recv_sges = memory_try(resources->recv_queues * depth, sizeof(struct ibv_sge));
 	if (!resources->recv_wrs || !resources->recv_sges) {
 		return error_set(
 			err, -ENOMEM, ERROR_RESOURCE,
@@ -252,17 +289,17 @@ static int post_receives(struct resources *resources, struct steps *steps, struc
 			(unsigned long long)depth, resources->qp_count);
 	}
 	prepare_receives(resources);
-	for (size_t i = 0; i < resources->qp_count; i++) {
-		uint64_t started_mono_ns = call_begin("ibv_post_recv");
-		struct ibv_recv_wr *bad;
-		int error = ibv_post_recv(resources->qps[i], &resources->recv_wrs[i * depth], &bad);
+	for (uint64_t i = 0; i < resources->recv_queues; i++) {
+		uint64_t started_mono_ns = call_begin(call);
+		int error = resources_post_recv(resources, i, &resources->recv_wrs[i * depth]);
 
 		if (error != 0) {
 			return error_set_call(
-				err, error, ERROR_DEVICE, STAGE_RESOURCE, "ibv_post_recv",
-				"%llu receives of %llu bytes cannot be posted on qp 0x%x of %s",
+				err, error, ERROR_DEVICE, STAGE_RESOURCE, call,
+				"%llu receives of %llu bytes cannot be posted on %s 0x%x of %s",
 				(unsigned long long)depth,
 				(unsigned long long)resources->layout.slot_bytes,
+				resources->srq ? "the shared receive queue of qp" : "qp",
 				resources->qps[i]->qp_num, resources->device->name);
 		}
 		call_end(steps, "post_recv", started_mono_ns, 0);
@@ -285,6 +322,11 @@ static int build(struct resources *resources, const struct assignment *assignmen
 		return ret;
 	}
 	ret = demand_check(&demand, assignment, resources->device, &port, err);
+	if (ret < 0) {
+		return ret;
+	}
+	ret = pkey_find(resources->device, assignment_local(assignment)->port_num, &port,
+			&assignment->workload.qp, &resources->pkey_index, &resources->pkey, err);
 	if (ret < 0) {
 		return ret;
 	}
@@ -353,6 +395,8 @@ void resources_info(const struct resources *resources, const struct assignment *
 	*ret = (struct endpoint_info){
 		.lid = resources->lid,
 		.mtu_bytes = resources->mtu_bytes,
+		.pkey_index = resources->pkey_index,
+		.pkey = resources->pkey,
 		.buffer_address = (uint64_t)(uintptr_t)resources->buffer,
 		.buffer_bytes = resources->region.size_bytes,
 		.rkey = resources->mr->rkey,
@@ -388,6 +432,12 @@ void resources_free(struct resources *resources, struct steps *steps)
 
 		(void)ibv_destroy_ah(resources->ah);
 		call_end(steps, "destroy_ah", started_mono_ns, 0);
+	}
+	if (resources->srq) {
+		uint64_t started_mono_ns = call_begin("ibv_destroy_srq");
+
+		(void)ibv_destroy_srq(resources->srq);
+		call_end(steps, "destroy_srq", started_mono_ns, 0);
 	}
 	struct ibv_cq *const cqs[] = { resources->send_cq, resources->recv_cq };
 	for (size_t i = 0; i < sizeof(cqs) / sizeof(cqs[0]); i++) {

@@ -7,8 +7,8 @@
  * above rxe0's max_qp_wr 32768"), not a bare ENOMEM.
  *
  * Steps, in this order: alloc_pd, map_buffer and reg_mr (with bytes), create_comp_channel
- * (cq.mode: event), create_cq, create_qp, modify_init, post_recv; modify_rtr, modify_rts;
- * destroy_qp, destroy_cq, destroy_comp_channel, dereg_mr, dealloc_pd.
+ * (cq.mode: event), create_cq, create_srq (qp.srq), create_qp, modify_init, post_recv; modify_rtr,
+ * modify_rts; destroy_qp, destroy_srq, destroy_cq, destroy_comp_channel, dereg_mr, dealloc_pd.
  */
 
 #include <infiniband/verbs.h>
@@ -42,11 +42,13 @@ struct resources {
 	struct ibv_ah *ah; /* UD: the way to the other end; else NULL */
 	uint32_t qkey; /* UD */
 	uint64_t max_inline_data; /* as given */
-	uint64_t recv_depth; /* receives posted on each queue pair in INIT; 0 if no sends come */
+	struct ibv_srq *srq; /* qp.srq, where sends come; else NULL */
+	uint64_t recv_queues; /* one for each queue pair of the job, or the shared one */
+	uint64_t recv_depth; /* receives posted on each of them in INIT; 0 if no sends come */
 	/*
-	 * A chain of recv_depth per queue pair, for reposting whole or in part: those of queue pair
+	 * A chain of recv_depth per receive queue, for reposting whole or in part: those of queue
 	 * i begin at i * recv_depth, their wr_id is i. Every one points to the receiving half of
-	 * its queue pair.
+	 * its queue pair, of a shared one to that of the first.
 	 */
 	struct ibv_recv_wr *recv_wrs;
 	struct ibv_sge *recv_sges;
@@ -54,6 +56,8 @@ struct resources {
 	/* Of our port. */
 	uint64_t lid;
 	uint64_t mtu_bytes;
+	uint16_t pkey_index;
+	uint16_t pkey; /* 0: not known */
 	bool is_infiniband;
 	union ibv_gid gid;
 };
@@ -84,5 +88,8 @@ int resources_make_qp(struct resources *resources, size_t slot, struct steps *st
 		      struct error *err);
 /* An empty slot too. */
 void resources_drop_qp(struct resources *resources, size_t slot, struct steps *steps);
+/* Receives of one receive queue: 0, or a positive errno as ibv_post_recv(3) and
+ * ibv_post_srq_recv(3) give it. By the one thread that has the resources. */
+int resources_post_recv(struct resources *resources, uint64_t queue, struct ibv_recv_wr *wr);
 /* NULL and half-built ones too. Queue pairs first; steps may be NULL. */
 void resources_free(struct resources *resources, struct steps *steps);

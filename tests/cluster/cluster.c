@@ -36,6 +36,8 @@ struct member {
 	size_t ghost_count;
 	unsigned protocol;
 	bool has_device;
+	bool is_infiniband;
+	uint16_t pkeys[FABRIC_PKEYS];
 	struct daemon *daemon;
 	bool is_stopped;
 	int status;
@@ -184,8 +186,11 @@ void cluster_set_device(struct cluster *cluster, size_t index, bool is_there)
 	struct fabric_device_config config = {
 		.name = member->device,
 		.host = member->name,
-		.address = member->address,
+		.address = member->is_infiniband ? NULL : member->address,
+		.is_infiniband = member->is_infiniband,
 	};
+
+	memcpy(config.pkeys, member->pkeys, sizeof(config.pkeys));
 
 	if (is_there == member->has_device) {
 		return;
@@ -196,6 +201,16 @@ void cluster_set_device(struct cluster *cluster, size_t index, bool is_there)
 		fabric_remove_device(world_fabric(cluster->world), member->device);
 	}
 	member->has_device = is_there;
+}
+
+void cluster_set_infiniband(struct cluster *cluster, size_t index, const uint16_t *pkeys)
+{
+	struct member *member = &cluster->members[index];
+
+	cluster_set_device(cluster, index, false);
+	member->is_infiniband = true;
+	memcpy(member->pkeys, pkeys, sizeof(member->pkeys));
+	cluster_set_device(cluster, index, true);
 }
 
 struct cluster *cluster_new(uint64_t seed, size_t nodes, const char *scenarios)

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "daemon.h"
 #include "fake/world.h"
@@ -40,6 +41,9 @@ void cluster_edit(struct cluster *cluster, size_t index, const char *old, const 
 void cluster_write_scenarios(struct cluster *cluster, size_t index, const char *scenarios);
 /* Whether the node's device is on the fabric; it is, unless told before cluster_start. */
 void cluster_set_device(struct cluster *cluster, size_t index, bool is_there);
+
+/* Another device in its place: of InfiniBand, with that P_Key table (FABRIC_PKEYS entries). */
+void cluster_set_infiniband(struct cluster *cluster, size_t index, const uint16_t *pkeys);
 
 /* Peers that are configured and exist nowhere, before it starts: "ghost0001", ... */
 void cluster_add_ghosts(struct cluster *cluster, size_t index, size_t count);

@@ -66,6 +66,7 @@ static void set_defaults(struct fabric_device_config *config)
 	SET_DEFAULT(max_qp, 65536);
 	SET_DEFAULT(max_qp_wr, 16384);
 	SET_DEFAULT(max_sge, 16);
+	SET_DEFAULT(max_srq, 65536);
 	SET_DEFAULT(max_cq, 65536);
 	SET_DEFAULT(max_cqe, 65535);
 	SET_DEFAULT(max_mr, 65536);
@@ -76,6 +77,7 @@ static void set_defaults(struct fabric_device_config *config)
 	SET_DEFAULT(max_mr_size_bytes, 1ULL << 40);
 	SET_DEFAULT(max_msg_bytes, 1U << 30);
 	SET_DEFAULT(memlock_bytes, UINT64_MAX);
+	SET_DEFAULT(pkeys[0], 0xffff);
 #undef SET_DEFAULT
 }
 
@@ -295,7 +297,7 @@ void fabric_print_objects(struct fabric *fabric, FILE *to)
 	static const char *const names[OBJECT_KINDS] = {
 		[OBJECT_CONTEXT] = "contexts", [OBJECT_PD] = "PDs",	      [OBJECT_MR] = "MRs",
 		[OBJECT_CQ] = "CQs",	       [OBJECT_CHANNEL] = "channels", [OBJECT_QP] = "QPs",
-		[OBJECT_AH] = "AHs",
+		[OBJECT_SRQ] = "SRQs",	       [OBJECT_AH] = "AHs",
 	};
 	unsigned counts[OBJECT_KINDS] = { 0 };
 

@@ -24,6 +24,8 @@
 
 struct fabric;
 
+#define FABRIC_PKEYS 4
+
 /* Zero in any field: the default in brackets. */
 struct fabric_device_config {
 	const char *name; /* copied; unique among present devices */
@@ -36,6 +38,7 @@ struct fabric_device_config {
 	int max_qp; /* [65536] */
 	int max_qp_wr; /* [16384] */
 	int max_sge; /* [16] */
+	int max_srq; /* [65536]; -1: it has none */
 	int max_cq; /* [65536] */
 	int max_cqe; /* [65535] */
 	int max_mr; /* [65536] */
@@ -46,6 +49,9 @@ struct fabric_device_config {
 	uint64_t max_mr_size_bytes; /* [1 TiB] */
 	uint32_t max_msg_bytes; /* [1 GiB] */
 	uint64_t memlock_bytes; /* all regions of the device together, else ENOMEM [no limit] */
+	bool is_infiniband; /* InfiniBand instead of Ethernet: reached by LID (index of the device
+			       in the fabric + 1), or by GID index 0; no address */
+	uint16_t pkeys[FABRIC_PKEYS]; /* the P_Key table, 0: empty [0xffff] */
 	bool has_no_atomics;
 	bool has_odp; /* on-demand paging, for everything on every transport */
 };
@@ -78,6 +84,7 @@ enum fabric_verb {
 	FABRIC_CREATE_CHANNEL,
 	FABRIC_CREATE_CQ,
 	FABRIC_DESTROY_CQ,
+	FABRIC_CREATE_SRQ,
 	FABRIC_CREATE_QP,
 	FABRIC_MODIFY_INIT,
 	FABRIC_MODIFY_RTR,
@@ -87,7 +94,7 @@ enum fabric_verb {
 	FABRIC_DESTROY_QP,
 	FABRIC_CREATE_AH,
 	FABRIC_POST_SEND,
-	FABRIC_POST_RECV,
+	FABRIC_POST_RECV, /* of a shared queue, too */
 	FABRIC_REQ_NOTIFY,
 	FABRIC_POLL_CQ, /* of either kind; fails with -error */
 	FABRIC_RDMA_CM, /* any call of librdmacm on an identifier that has the device */
@@ -169,6 +176,8 @@ struct fabric_counters {
 	uint64_t sequence_naks; /* sent */
 	uint64_t duplicates; /* requests received again */
 	uint64_t silent_drops; /* packets for no queue pair, or one that does not take them */
+	uint64_t pkey_violations; /* packets of another partition, dropped */
+	uint64_t ways_by_lid; /* address vectors (RTR, address handles) without a GRH */
 };
 
 struct fabric *fabric_new(uint64_t seed);

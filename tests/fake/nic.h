@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "fake/fabric.h"
+#include "fake/recv_ring.h"
 #include "fake/timeline.h"
 #include "util/list.h"
 
@@ -31,6 +32,7 @@ enum object_kind {
 	OBJECT_CQ,
 	OBJECT_CHANNEL,
 	OBJECT_QP,
+	OBJECT_SRQ,
 	OBJECT_AH,
 	OBJECT_KINDS,
 };
@@ -241,12 +243,6 @@ struct send_wqe {
 	struct ibv_ah_attr ah_attr;
 };
 
-struct recv_wqe {
-	uint64_t wr_id;
-	uint32_t length;
-	int sge_count;
-};
-
 enum response_kind { RESPONSE_ACK, RESPONSE_NAK, RESPONSE_READ, RESPONSE_ATOMIC };
 
 enum nak_kind {
@@ -311,10 +307,8 @@ struct fake_qp {
 	uint64_t deadline_ns;
 
 	/* Responder. */
-	struct recv_wqe *rq;
-	struct ibv_sge *rq_sge;
-	uint64_t rq_head;
-	uint64_t rq_tail;
+	struct recv_ring rq; /* own; of a queue pair with an SRQ: the one that it has taken there */
+	struct fake_srq *srq;
 	uint32_t expected_psn;
 	bool has_nak; /* sent, and nothing in order since */
 	bool drops_message; /* UC: the rest of a message with a hole */
@@ -335,6 +329,7 @@ struct flight {
 	uint32_t from_qpn;
 	uint32_t to_qpn;
 	uint32_t from_epoch;
+	uint16_t pkey;
 	uint32_t psn;
 	uint32_t count;
 	uint32_t wire_packets; /* as count; 1 for a read request, which stands for all its answers
@@ -367,6 +362,7 @@ struct payload {
 	union ibv_gid to_gid;
 	uint8_t traffic_class;
 	uint8_t sl;
+	bool has_grh;
 	uint32_t bytes;
 	uint8_t data[];
 };
@@ -482,6 +478,9 @@ void qp_to_error(struct fake_qp *qp);
 /* Completes the receive at the head. */
 void qp_complete_recv(struct fake_qp *qp, struct ibv_wc *wc, bool is_solicited);
 /* Of the receive at the head, which is there. */
+/* Whether a receive is there: one that it has already, or takes from its shared queue now. The two
+ * below need one. */
+bool qp_has_recv(struct fake_qp *qp);
 struct pieces qp_recv_pieces(const struct fake_qp *qp);
 uint32_t qp_recv_length(const struct fake_qp *qp);
 void qp_end(struct fake_qp *qp);
@@ -492,6 +491,7 @@ int state_check(const struct fake_qp *qp, const struct ibv_qp_attr *attr, int ma
 
 int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+
 int cq_poll(struct ibv_cq *cq, int count, struct ibv_wc *wc);
 int cq_req_notify(struct ibv_cq *cq, int solicited_only);
 

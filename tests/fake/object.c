@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "fake/nic.h"
+#include "fake/srq.h"
+#include "fake/way.h"
 
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
@@ -21,6 +23,8 @@ static int limit_of(const struct fabric_device *device, enum object_kind kind)
 		return device->config.max_cq;
 	case OBJECT_QP:
 		return device->config.max_qp;
+	case OBJECT_SRQ:
+		return device->config.max_srq;
 	case OBJECT_AH:
 		return device->config.max_ah;
 	default:
@@ -245,12 +249,11 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	}
 	struct fake_ah *ah = nic_alloc(1, sizeof(*ah));
 	ah->attr = *attr;
-	ah->to = nic_find_gid(device->fabric, &attr->grh.dgid);
-	if (attr->port_num != NIC_PORT || !attr->is_global || attr->grh.sgid_index >= NIC_GIDS) {
-		error = EINVAL;
-	} else if (ah->to == NULL || !ah->to->is_up) {
-		error = ETIMEDOUT; /* no neighbour answers */
-	} else {
+	error = way_check(device, attr);
+	if (error == 0) {
+		error = way_find(device, attr, &ah->to);
+	}
+	if (error == 0) {
 		error = object_add(context, &ah->object, OBJECT_AH);
 	}
 	if (error == 0) {
@@ -302,6 +305,9 @@ static void end_kind(struct fake_context *context, enum object_kind kind)
 		case OBJECT_QP:
 			qp_end(list_entry(object, struct fake_qp, object));
 			break;
+		case OBJECT_SRQ:
+			srq_end(list_entry(object, struct fake_srq, object));
+			break;
 		case OBJECT_CQ:
 			cq_end(list_entry(object, struct fake_cq, object));
 			break;
@@ -323,8 +329,8 @@ static void end_kind(struct fake_context *context, enum object_kind kind)
 
 void object_end_all(struct fake_context *context)
 {
-	static const enum object_kind order[] = { OBJECT_QP, OBJECT_CQ, OBJECT_CHANNEL,
-						  OBJECT_AH, OBJECT_MR, OBJECT_PD };
+	static const enum object_kind order[] = { OBJECT_QP, OBJECT_SRQ, OBJECT_CQ, OBJECT_CHANNEL,
+						  OBJECT_AH, OBJECT_MR,	 OBJECT_PD };
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		end_kind(context, order[i]);

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "fake/nic.h"
+#include "fake/srq.h"
+#include "fake/way.h"
 
 struct fake_qp *qp_find(struct fabric_device *device, uint32_t qpn)
 {
@@ -22,8 +24,8 @@ static int check_init(const struct fabric_device *device, const struct ibv_conte
 	    init->qp_type != IBV_QPT_UD) {
 		return EOPNOTSUPP;
 	}
-	if (init->srq != NULL) {
-		return EOPNOTSUPP; /* shared receive queues are not modelled */
+	if (init->srq != NULL && (init->srq->context != context || init->qp_type == IBV_QPT_UC)) {
+		return EINVAL;
 	}
 	if (init->send_cq == NULL || init->recv_cq == NULL || init->send_cq->context != context ||
 	    init->recv_cq->context != context) {
@@ -42,12 +44,13 @@ static int check_init(const struct fabric_device *device, const struct ibv_conte
 static void make_queues(struct fake_qp *qp)
 {
 	const struct ibv_qp_cap *cap = &qp->init.cap;
+	uint32_t recv_depth = qp->srq ? 1 : cap->max_recv_wr;
+	uint32_t recv_sge = qp->srq ? qp->srq->ring.max_sge : cap->max_recv_sge;
 
 	qp->sq = nic_alloc(cap->max_send_wr, sizeof(*qp->sq));
 	qp->sq_sge = nic_alloc((size_t)cap->max_send_wr * cap->max_send_sge, sizeof(*qp->sq_sge));
 	qp->sq_inline = nic_alloc((size_t)cap->max_send_wr * cap->max_inline_data, 1);
-	qp->rq = nic_alloc(cap->max_recv_wr, sizeof(*qp->rq));
-	qp->rq_sge = nic_alloc((size_t)cap->max_recv_wr * cap->max_recv_sge, sizeof(*qp->rq_sge));
+	recv_ring_init(&qp->rq, recv_depth, recv_sge);
 }
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
@@ -72,6 +75,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 		return NULL;
 	}
 	qp->init = *init;
+	qp->srq = init->srq != NULL ? srq_of(init->srq) : NULL;
 	qp->device = device;
 	qp->ib.context = pd->context;
 	qp->ib.qp_context = init->qp_context;
@@ -84,6 +88,9 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 	list_init(&qp->ready);
 	make_queues(qp);
 	object_use_pd(pd, 1);
+	if (qp->srq != NULL) {
+		qp->srq->object.users++;
+	}
 	cq_of(init->send_cq)->object.users++;
 	cq_of(init->recv_cq)->object.users++;
 	table_add(&device->qps, &qp->node, qp->ib.qp_num);
@@ -106,12 +113,14 @@ void qp_end(struct fake_qp *qp)
 	cq_of(qp->ib.send_cq)->object.users--;
 	cq_of(qp->ib.recv_cq)->object.users--;
 	object_use_pd(qp->ib.pd, -1);
+	if (qp->srq != NULL) {
+		qp->srq->object.users--;
+	}
 	object_remove(&qp->object);
 	free(qp->sq);
 	free(qp->sq_sge);
 	free(qp->sq_inline);
-	free(qp->rq);
-	free(qp->rq_sge);
+	recv_ring_done(&qp->rq);
 	free(qp->responses);
 	free(qp->atomics);
 	free(qp);
@@ -133,9 +142,10 @@ int ibv_destroy_qp(struct ibv_qp *ib)
 
 /* --- states --- */
 
+/* What waits in a shared queue stays there. */
 static void flush_recv(struct fake_qp *qp)
 {
-	while (qp->rq_head < qp->rq_tail) {
+	while (qp->rq.head < qp->rq.tail) {
 		struct ibv_wc wc = { .status = IBV_WC_WR_FLUSH_ERR };
 		qp_complete_recv(qp, &wc, false);
 	}
@@ -158,8 +168,8 @@ static void reset(struct fake_qp *qp)
 	list_remove(&qp->ready);
 	qp->epoch++;
 	qp->peer = NULL;
-	qp->rq_head = 0;
-	qp->rq_tail = 0;
+	qp->rq.head = 0;
+	qp->rq.tail = 0;
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	requester_reset(qp);
 	responder_reset(qp);
@@ -171,11 +181,7 @@ static int resolve(struct fake_qp *qp, const struct ibv_qp_attr *attr)
 	if (!qp->device->is_up) {
 		return ENETUNREACH;
 	}
-	qp->peer = nic_find_gid(qp->device->fabric, &attr->ah_attr.grh.dgid);
-	if (qp->peer == NULL || !qp->peer->is_up) {
-		return ETIMEDOUT;
-	}
-	return 0;
+	return way_find(qp->device, &attr->ah_attr, &qp->peer);
 }
 
 static void take_attributes(struct fake_qp *qp, const struct ibv_qp_attr *attr, int mask)
@@ -304,61 +310,50 @@ int ibv_query_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask,
 
 /* --- receive queue --- */
 
-static struct recv_wqe *recv_wqe(const struct fake_qp *qp, uint64_t position)
+static struct recv_wqe *head_of(const struct fake_qp *qp)
 {
-	return &qp->rq[position % qp->init.cap.max_recv_wr];
+	return &qp->rq.wqes[qp->rq.head % qp->rq.depth];
+}
+
+bool qp_has_recv(struct fake_qp *qp)
+{
+	if (qp->rq.head == qp->rq.tail && qp->srq != NULL) {
+		recv_ring_take(&qp->srq->ring, &qp->rq);
+	}
+	return qp->rq.head < qp->rq.tail;
 }
 
 struct pieces qp_recv_pieces(const struct fake_qp *qp)
 {
-	uint64_t slot = qp->rq_head % qp->init.cap.max_recv_wr;
-
-	return (struct pieces){ &qp->rq_sge[slot * qp->init.cap.max_recv_sge],
-				qp->rq[slot].sge_count };
+	return (struct pieces){ &qp->rq.sges[qp->rq.head % qp->rq.depth * qp->rq.max_sge],
+				head_of(qp)->sge_count };
 }
 
 uint32_t qp_recv_length(const struct fake_qp *qp)
 {
-	return recv_wqe(qp, qp->rq_head)->length;
+	return head_of(qp)->length;
 }
 
 void qp_complete_recv(struct fake_qp *qp, struct ibv_wc *wc, bool is_solicited)
 {
 	struct cqe cqe = { .qp = qp };
 
-	wc->wr_id = recv_wqe(qp, qp->rq_head)->wr_id;
+	wc->wr_id = head_of(qp)->wr_id;
 	wc->qp_num = qp->ib.qp_num;
 	cqe.wc = *wc;
-	qp->rq_head++;
+	qp->rq.head++;
 	cq_push(cq_of(qp->ib.recv_cq), &cqe, is_solicited);
 }
 
 static int add_recv(struct fake_qp *qp, const struct ibv_recv_wr *wr)
 {
-	const struct ibv_qp_cap *cap = &qp->init.cap;
-	uint64_t length = 0;
+	int error = qp->ib.state == IBV_QPS_RESET || qp->srq != NULL ? EINVAL
+								     : recv_ring_add(&qp->rq, wr);
 
-	if (qp->ib.state == IBV_QPS_RESET || wr->num_sge < 0 ||
-	    (uint32_t)wr->num_sge > cap->max_recv_sge) {
-		return EINVAL;
-	}
-	if (qp->rq_tail - qp->rq_head >= cap->max_recv_wr) {
-		return ENOMEM;
-	}
-	uint64_t slot = qp->rq_tail % cap->max_recv_wr;
-	for (int i = 0; i < wr->num_sge; i++) {
-		qp->rq_sge[slot * cap->max_recv_sge + (unsigned)i] = wr->sg_list[i];
-		length += wr->sg_list[i].length;
-	}
-	qp->rq[slot] =
-		(struct recv_wqe){ .wr_id = wr->wr_id,
-				   .length = length > UINT32_MAX ? UINT32_MAX : (uint32_t)length,
-				   .sge_count = wr->num_sge };
-	qp->rq_tail++;
-	if (qp->ib.state == IBV_QPS_ERR) {
+	if (error == 0 && qp->ib.state == IBV_QPS_ERR) {
 		flush_recv(qp);
 	}
-	return 0;
+	return error;
 }
 
 int post_recv(struct ibv_qp *ib, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)

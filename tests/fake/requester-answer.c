@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fake/nic.h"
+#include "fake/way.h"
 
 /* The IBTA table of RNR timers in units of 10 us, by code. */
 static const uint32_t rnr_timers[32] = { 65536, 1,    2,    3,	   4,	  6,	 8,	12,
@@ -24,7 +25,7 @@ static struct fake_qp *receiver(const struct flight *flight)
 	    qp->attr.dest_qp_num != flight->from_qpn) {
 		return NULL;
 	}
-	return qp;
+	return way_takes(qp, flight->pkey) ? qp : NULL;
 }
 
 static void go_on(struct fake_qp *qp)

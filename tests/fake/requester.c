@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fake/nic.h"
+#include "fake/way.h"
 
 #define REQUESTER_RETH_BYTES 16
 #define REQUESTER_ATOMIC_BYTES 28
@@ -397,6 +398,7 @@ void requester_send(struct fake_qp *qp)
 				 .from_qpn = qp->ib.qp_num,
 				 .to_qpn = qp->attr.dest_qp_num,
 				 .from_epoch = qp->epoch,
+				 .pkey = way_pkey(qp->device, qp->attr.pkey_index),
 				 .position = position };
 
 	if (qp->ib.qp_type != IBV_QPT_RC) {

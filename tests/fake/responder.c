@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fake/nic.h"
+#include "fake/way.h"
 
 #define RESPONDER_AETH_BYTES 4
 #define RESPONDER_ATOMIC_BYTES 12
@@ -37,6 +38,7 @@ static struct flight answer(const struct fake_qp *qp)
 				.from_qpn = qp->ib.qp_num,
 				.to_qpn = qp->attr.dest_qp_num,
 				.from_epoch = qp->epoch,
+				.pkey = way_pkey(qp->device, qp->attr.pkey_index),
 				.count = 1,
 				.wire_packets = 1,
 				.bytes = WIRE_HEADER_BYTES + RESPONDER_AETH_BYTES };
@@ -208,15 +210,10 @@ static void refuse(struct fake_qp *qp, enum nak_kind nak, enum ibv_wc_status rec
 
 /* --- sends and writes --- */
 
-static bool has_recv(const struct fake_qp *qp)
-{
-	return qp->rq_head < qp->rq_tail;
-}
-
 /* False: refused, or not ready. */
 static bool may_send(struct fake_qp *qp, const struct send_wqe *wqe)
 {
-	if (!has_recv(qp)) {
+	if (!qp_has_recv(qp)) {
 		not_ready(qp);
 		return false;
 	}
@@ -304,7 +301,7 @@ static void end_swap(struct fake_qp *qp, const struct send_wqe *wqe, uint32_t sr
 	} else {
 		receive_message(qp, wqe, src_qp);
 		kept.imm = (uint32_t)held.value;
-		if (!has_recv(qp)) {
+		if (!qp_has_recv(qp)) {
 			nic_die("no receive for a message that comes late");
 		}
 		if (opcode_is_send(wqe->opcode)) {
@@ -365,7 +362,7 @@ static void take_whole(struct fake_qp *qp, struct fake_qp *src, const struct fli
 		lie_repeat(qp->device, wqe->remote_addr, wqe->length);
 	}
 	receive_message(qp, wqe, flight->from_qpn);
-	if (lie == FABRIC_LIE_REPEATS && is_message && has_recv(qp)) {
+	if (lie == FABRIC_LIE_REPEATS && is_message && qp_has_recv(qp)) {
 		copy_in(qp, src, flight->position, 0, wqe->packets);
 		receive_message(qp, wqe, flight->from_qpn);
 	}
@@ -377,7 +374,7 @@ static void take_packets(struct fake_qp *qp, struct fake_qp *src, const struct f
 {
 	const struct send_wqe *wqe = requester_wqe(src, flight->position);
 	bool is_last = first + count == wqe->packets;
-	bool lacks_recv = is_last && wqe->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && !has_recv(qp);
+	bool lacks_recv = is_last && wqe->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && !qp_has_recv(qp);
 
 	if (opcode_is_send(wqe->opcode) ? !may_send(qp, wqe)
 					: !may_touch(qp, wqe, IBV_ACCESS_REMOTE_WRITE)) {
@@ -516,7 +513,7 @@ static struct fake_qp *receiver(const struct flight *flight)
 		flight->to->counters.silent_drops++;
 		return NULL;
 	}
-	return qp;
+	return way_takes(qp, flight->pkey) ? qp : NULL;
 }
 
 /* Who sent it, if what it is about still waits there: data is fetched on arrival. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "fake/nic.h"
+#include "fake/way.h"
 
 #define STATE_COMMON (IBV_QP_STATE | IBV_QP_CUR_STATE)
 
@@ -85,21 +86,12 @@ static int check_mask(const struct fake_qp *qp, enum ibv_qp_state next, int mask
 	return EINVAL;
 }
 
-static int check_address(const struct fake_qp *qp, const struct ibv_ah_attr *attr)
-{
-	if (!attr->is_global || attr->port_num != NIC_PORT || attr->grh.sgid_index >= NIC_GIDS) {
-		return EINVAL;
-	}
-	/* the own address is gone */
-	return attr->grh.sgid_index == 1 && !qp->device->has_address ? ENODATA : 0;
-}
-
 static int check_values(const struct fake_qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	const struct fabric_device_config *limits = &qp->device->config;
 	bool is_bad =
 		((mask & IBV_QP_PORT) && attr->port_num != NIC_PORT) ||
-		((mask & IBV_QP_PKEY_INDEX) && attr->pkey_index != 0) ||
+		((mask & IBV_QP_PKEY_INDEX) && way_pkey(qp->device, attr->pkey_index) == 0) ||
 		((mask & IBV_QP_PATH_MTU) &&
 		 (attr->path_mtu < IBV_MTU_256 || attr->path_mtu > limits->mtu)) ||
 		((mask & IBV_QP_DEST_QPN) && attr->dest_qp_num > NIC_PSN_MASK) ||
@@ -116,7 +108,7 @@ static int check_values(const struct fake_qp *qp, const struct ibv_qp_attr *attr
 	if (is_bad) {
 		return EINVAL;
 	}
-	return (mask & IBV_QP_AV) ? check_address(qp, &attr->ah_attr) : 0;
+	return (mask & IBV_QP_AV) ? way_check(qp->device, &attr->ah_attr) : 0;
 }
 
 int state_check(const struct fake_qp *qp, const struct ibv_qp_attr *attr, int mask,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fake/nic.h"
+#include "fake/way.h"
 
 #define UNRELIABLE_DETH_BYTES 8
 #define UNRELIABLE_GRH_BYTES 40
@@ -29,6 +30,7 @@ static void take_payload(struct fake_qp *qp, const struct send_wqe *wqe, uint64_
 		payload->to_gid = wqe->ah_attr.grh.dgid;
 		payload->traffic_class = wqe->ah_attr.grh.traffic_class;
 		payload->sl = wqe->ah_attr.sl;
+		payload->has_grh = wqe->ah_attr.is_global;
 	}
 	struct ibv_sge data = { .addr = (uintptr_t)payload->data, .length = payload->bytes };
 	if (to > from) {
@@ -64,6 +66,7 @@ void unreliable_send(struct fake_qp *qp)
 		.to = is_datagram ? wqe->to : qp->peer,
 		.from_qpn = qp->ib.qp_num,
 		.to_qpn = is_datagram ? wqe->remote_qpn : qp->attr.dest_qp_num,
+		.pkey = way_pkey(qp->device, qp->attr.pkey_index),
 		.psn = psn_add(wqe->psn, qp->sent_packets),
 		.first = qp->sent_packets,
 		.count = count,
@@ -91,7 +94,7 @@ static void fill_wc(const struct flight *flight, uint32_t extra, struct ibv_wc *
 	wc->src_qp = flight->from_qpn;
 	wc->sl = payload->sl;
 	wc->opcode = opcode_is_send(payload->opcode) ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM;
-	wc->wc_flags = extra > 0 ? IBV_WC_GRH : 0;
+	wc->wc_flags = payload->has_grh ? IBV_WC_GRH : 0;
 	if (opcode_has_imm(payload->opcode)) {
 		wc->imm_data = payload->imm;
 		wc->wc_flags |= IBV_WC_WITH_IMM;
@@ -154,15 +157,18 @@ static void take_datagram(struct fake_qp *qp, const struct flight *flight)
 	struct ibv_sge data = { .addr = (uintptr_t)payload->data, .length = payload->bytes };
 	struct ibv_wc wc = { 0 };
 
-	if (payload->qkey != qp->attr.qkey || qp->rq_head == qp->rq_tail) {
+	if (payload->qkey != qp->attr.qkey || !qp_has_recv(qp)) {
 		flight->to->counters.silent_drops++;
 		return;
 	}
 	if (!recv_fits(qp, (uint64_t)payload->length + UNRELIABLE_GRH_BYTES)) {
 		return;
 	}
-	fill_grh(payload, grh);
-	copy_pieces(qp_recv_pieces(qp), 0, (struct pieces){ &grh_sge, 1 }, 0, sizeof(grh));
+	/* By LID there is none: its place stays as it was. */
+	if (payload->has_grh) {
+		fill_grh(payload, grh);
+		copy_pieces(qp_recv_pieces(qp), 0, (struct pieces){ &grh_sge, 1 }, 0, sizeof(grh));
+	}
 	copy_pieces(qp_recv_pieces(qp), sizeof(grh), (struct pieces){ &data, 1 }, 0,
 		    payload->bytes);
 	if (lie_next(qp->device, payload->bytes) == FABRIC_LIE_CORRUPTS) {
@@ -200,7 +206,7 @@ static bool takes_uc(struct fake_qp *qp, const struct flight *flight)
 	}
 	if (opcode_is_send(payload->opcode) ||
 	    (payload->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && payload->is_last)) {
-		return qp->rq_head < qp->rq_tail;
+		return qp_has_recv(qp);
 	}
 	return true;
 }
@@ -253,6 +259,9 @@ static void arrive(struct fabric *fabric, struct event *event)
 	    (qp->ib.state != IBV_QPS_RTR && qp->ib.state != IBV_QPS_RTS &&
 	     qp->ib.state != IBV_QPS_SQE)) {
 		flight->to->counters.silent_drops++;
+		return;
+	}
+	if (!way_takes(qp, flight->pkey)) {
 		return;
 	}
 	if (qp->ib.qp_type == IBV_QPT_UD) {

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "fake/nic.h"
+#include "fake/srq.h"
+#include "fake/way.h"
 
 #undef ibv_get_device_list
 #undef ibv_query_port
@@ -116,6 +118,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *ib)
 	ret->ops.req_notify_cq = cq_req_notify;
 	ret->ops.post_send = post_send;
 	ret->ops.post_recv = post_recv;
+	ret->ops.post_srq_recv = post_srq_recv;
 	context->verbs.sz = sizeof(context->verbs);
 	context->verbs.query_port = query_port;
 	context->verbs.query_device_ex = query_device_ex;
@@ -167,6 +170,9 @@ static void fill_device(const struct fabric_device *device, struct ibv_device_at
 	attr->max_qp_wr = config->max_qp_wr;
 	attr->device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_PORT_ACTIVE_EVENT |
 				 IBV_DEVICE_CURR_QP_STATE_MOD;
+	attr->max_srq = config->max_srq < 0 ? 0 : config->max_srq;
+	attr->max_srq_wr = config->max_qp_wr;
+	attr->max_srq_sge = config->max_sge;
 	attr->max_sge = config->max_sge;
 	attr->max_sge_rd = config->max_sge;
 	attr->max_cq = config->max_cq;
@@ -178,7 +184,7 @@ static void fill_device(const struct fabric_device *device, struct ibv_device_at
 	attr->max_res_rd_atom = config->max_rd_atomic * config->max_qp;
 	attr->atomic_cap = config->has_no_atomics ? IBV_ATOMIC_NONE : IBV_ATOMIC_HCA;
 	attr->max_ah = config->max_ah;
-	attr->max_pkeys = 1;
+	attr->max_pkeys = FABRIC_PKEYS;
 	attr->local_ca_ack_delay = 15;
 	attr->phys_port_cnt = 1;
 }
@@ -256,8 +262,10 @@ static int query_port(struct ibv_context *context, uint8_t port_num, struct ibv_
 	whole.active_mtu = device->config.mtu;
 	whole.gid_tbl_len = NIC_GIDS;
 	whole.max_msg_sz = device->config.max_msg_bytes;
-	whole.pkey_tbl_len = 1;
-	whole.link_layer = IBV_LINK_LAYER_ETHERNET;
+	whole.pkey_tbl_len = device->config.is_infiniband ? FABRIC_PKEYS : 1;
+	whole.lid = way_lid(device);
+	whole.link_layer = device->config.is_infiniband ? IBV_LINK_LAYER_INFINIBAND
+							: IBV_LINK_LAYER_ETHERNET;
 	fill_speed(device->config.rate_bps, &whole);
 	verb_leave(device);
 	if (port_num != NIC_PORT) {
@@ -287,8 +295,9 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t g
 	}
 	bool is_there = gid_index == 0 || (gid_index == 1 && device->has_address);
 	whole.gid = device->gids[gid_index < NIC_GIDS ? gid_index : 0];
-	whole.gid_type = device->has_defect[FABRIC_ROCE_V1] ? IBV_GID_TYPE_ROCE_V1
-							    : IBV_GID_TYPE_ROCE_V2;
+	whole.gid_type = device->config.is_infiniband	      ? IBV_GID_TYPE_IB
+			 : device->has_defect[FABRIC_ROCE_V1] ? IBV_GID_TYPE_ROCE_V1
+							      : IBV_GID_TYPE_ROCE_V2;
 	verb_leave(device);
 	if (port_num != NIC_PORT || flags != 0 || gid_index >= NIC_GIDS) {
 		return EINVAL;
@@ -298,7 +307,7 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t g
 	}
 	whole.gid_index = gid_index;
 	whole.port_num = port_num;
-	whole.ndev_ifindex = device->index + 1;
+	whole.ndev_ifindex = device->config.is_infiniband ? 0 : device->index + 1;
 	memset(entry, 0, entry_size);
 	memcpy(entry, &whole, entry_size < sizeof(whole) ? entry_size : sizeof(whole));
 	return 0;
@@ -353,24 +362,30 @@ int ibv_query_pkey(struct ibv_context *context, uint8_t port_num, int index, __b
 
 	if (error == 0) {
 		verb_leave(device);
-		error = port_num != NIC_PORT || index != 0 ? EINVAL : 0;
+		error = port_num != NIC_PORT || index < 0 ||
+					index >= (device->config.is_infiniband ? FABRIC_PKEYS : 1)
+				? EINVAL
+				: 0;
 	}
 	if (error != 0) {
 		errno = error;
 		return -1;
 	}
-	*pkey = htobe16(0xffff);
+	*pkey = htobe16(way_pkey(device, (unsigned)index));
 	return 0;
 }
 
 int ibv_get_pkey_index(struct ibv_context *context, uint8_t port_num, __be16 pkey)
 {
-	(void)context;
-	if (port_num != NIC_PORT || pkey != htobe16(0xffff)) {
-		errno = EINVAL;
-		return -1;
+	const struct fabric_device *device = device_of(context->device);
+
+	for (unsigned i = 0; port_num == NIC_PORT && pkey != 0 && i < FABRIC_PKEYS; i++) {
+		if (way_pkey(device, i) == be16toh(pkey)) {
+			return (int)i;
+		}
 	}
-	return 0;
+	errno = EINVAL;
+	return -1;
 }
 
 int ibv_fork_init(void)

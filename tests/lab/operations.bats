@@ -53,6 +53,26 @@ UNRELIABLE='
   [ "$status" -eq 0 ]
 }
 
+@test "four queue pairs take their receives from a shared queue, over RC and UD, and buffers are taken in turn" {
+  run guest '
+    scenario rc "{ pattern: stream, ops: [{ op: send, weight: 2, size: 4KiB }, { op: write_with_imm, size: 16KiB }], load: { model: closed, outstanding: 32 } }" "{ warmup: 0, iterations: 400 }" "qp: { srq: true, num_qps: 4, max_recv_wr: 64 }" "memory: { buffers: 64 }"
+    scenario ud "{ pattern: stream, ops: [{ op: send, size: 1KiB }], load: { model: closed, outstanding: 16 } }" "{ warmup: 0, iterations: 400 }" "qp: { qp_type: UD, srq: true, num_qps: 4, max_recv_wr: 256 }" "cq: { mode: event }"
+    scenario ping "{ pattern: pingpong, ops: [{ op: send, size: 64B }] }" "{ warmup: 0, iterations: 100 }" "qp: { srq: true, cm: rdma_cm }"
+    scenario spread "{ pattern: stream, ops: [{ op: write, size: 16KiB }, { op: read, size: 16KiB }], load: { model: closed, outstanding: 8 } }" "{ warmup: 0, iterations: 400 }" "memory: { buffers: 500 }"
+    nodes_up rc.yaml ud.yaml ping.yaml spread.yaml
+    for name in rc ud ping spread; do
+      run_scenario 1 $name r.json
+      verdict r.json pass
+      holds r.json ".measurements[0].completed == $([[ $name == ping ]] && echo 100 || echo 400)"
+      [[ $name == spread ]] || holds r.json ".measurements[0].responder | (.steps | any(.name == \"create_srq\") and any(.name == \"destroy_srq\")) and (.traffic.receives == $([[ $name == ping ]] && echo 100 || echo 400))"
+    done
+    # Two halves of 500 buffers of 16 KiB.
+    holds r.json ".measurements[0] | [.initiator, .responder] | all(.prepared.buffer_bytes == 2 * 500 * 16384)"
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
 @test "over UC what takes a receive streams, and all of it arrives; a ping-pong goes to and fro" {
   run guest "$UNRELIABLE"'
     for op in send send_with_imm write_with_imm; do

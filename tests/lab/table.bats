@@ -4,9 +4,10 @@
 # shellcheck disable=SC2016
 # lab: alone
 #
-# Every transport with every operation, with and without completion events, on one and on four queue pairs, closed and open: a
-# scenario for each cell of that table. What a transport has not is refused before anything runs; all else passes on real verbs:
-# of each operation two of its eight cells, others for each, and all of them with LAB_TABLE=all.
+# Every transport with every operation, with and without completion events, connected by exchange and by rdma_cm, on one and on four
+# queue pairs, closed and open: a scenario for each cell of that table. What a transport has not is refused before anything runs; all
+# else passes on real verbs: of each operation two of its sixteen cells that have nothing in common, others for each, and all of them
+# with LAB_TABLE=all.
 
 load lab
 # The whole table where much else goes on; by itself it is below three minutes, and what is chosen of it below one.
@@ -16,20 +17,23 @@ OPERATIONS="send send_with_imm write write_with_imm read atomic_cmp_and_swp atom
 
 # One cell a line: transport, operation, cq.mode, connection, queue pairs, load.
 cells() {
-  local type op mode qps model
-  for type in RC UC UD; do for op in $OPERATIONS; do for mode in poll event; do for qps in 1 4; do for model in closed open; do
-    echo "$type $op $mode exchange $qps $model"
-  done; done; done; done; done
+  local type op mode qps model cm
+  for type in RC UC UD; do for op in $OPERATIONS; do for mode in poll event; do for qps in 1 4; do for model in closed open; do for cm in exchange rdma_cm; do
+    echo "$type $op $mode $cm $qps $model"
+  done; done; done; done; done; done
 }
 
 # What a stream may have on a transport: UC has no answers, and of a plain write nobody could tell what was lost; UD has sends alone.
-is_legal() {  # transport, operation
+has_operation() {  # transport, operation
   case $1 in
     RC) true ;;
     UC) [[ $2 == send || $2 == *_with_imm ]] ;;
     UD) [[ $2 == send || $2 == send_with_imm ]] ;;
   esac
 }
+# librdmacm connects no UC.
+has_connection() { [[ $1 != UC || $2 == exchange ]]; }  # transport, connection
+is_legal() { has_operation "$1" "$2" && has_connection "$1" "$4"; }  # cell..
 
 cell_name() { local name="${1,,}-$2-$3-$4-$5-$6"; echo "${name//_/-}"; }  # cell..
 
@@ -49,48 +53,57 @@ cell() {  # cell..
 
 # Whether the cell with this number, of all there are, is one of the two of its operation.
 is_chosen() {  # number
-  local group=$(($1 / 8)) at=$(($1 % 8))
-  [[ ${TABLE:-} == all ]] || ((at == group % 8 || at == 7 - group % 8))
+  local group=$(($1 / 16)) at=$(($1 % 16))
+  local is_uc=$((group / 7 == 1)) # its two are of those by exchange
+  [[ ${TABLE:-} == all ]] || (((at | is_uc) == (group % 16 | is_uc) || (at | is_uc) == (15 - group % 16 | is_uc)))
 }
 
-table() {  # legal | illegal [, transport]
+table() {  # legal | illegal [, transport, completions, connection]
   local cell of number=0
   printf 'version: 1\nscenarios:\n'
   while read -r -a cell; do
     number=$((number + 1))
     [[ $1 == illegal ]] || is_chosen $((number - 1)) || continue
     of=illegal
-    ! is_legal "${cell[0]}" "${cell[1]}" || of=legal
-    if [[ $of == "$1" && ${cell[0]} == "${2:-${cell[0]}}" ]]; then
+    ! is_legal "${cell[@]}" || of=legal
+    if [[ $of == "$1" && "${cell[0]} ${cell[2]} ${cell[3]}" == "${2:-${cell[0]}} ${3:-${cell[2]}} ${4:-${cell[3]}}" ]]; then
       cell "${cell[@]}"
     fi
   done <<<"$(cells)"
 }
 
 @test "what a transport has not is refused at check, with the reason and both places" {
-  local file=$BATS_TEST_TMPDIR/illegal.yaml type count all=0 i
+  local file=$BATS_TEST_TMPDIR/illegal.yaml type mode cm op where all=0 i
   # 50 errors are printed at most.
-  for type in UC UD; do
-    table illegal $type >"$file"
-    count=$(grep -c '^  - name:' "$file")
-    all=$((all + count))
+  while read -r type cm mode; do
+    table illegal "$type" "$mode" "$cm" >"$file"
     run "$LAB_BUILD/rdmatestd" --check --config="$file"
     [ "$status" -ne 0 ]
-    for ((i = 0; i < count; i++)); do
-      grep -qE "^$file:[0-9]+:[0-9]+: error: scenarios\[$i\]\.workload\.ops\[0\]\.op: .+ \(qp\.qp_type: [0-9]+:[0-9]+\)$" <<<"$output" ||
-        { echo "cell $i of $type"; echo "$output" | head -n 60; false; }
-    done
-  done
-  [ "$all" -eq 72 ]
+    i=0
+    while read -r op; do
+      for where in 'workload\.ops\[0\]\.op' 'qp\.cm'; do
+        if [[ $where == qp* ]]; then
+          ! has_connection "$type" "$cm" || continue
+        else
+          ! has_operation "$type" "$op" || continue
+        fi
+        grep -qE "^$file:[0-9]+:[0-9]+: error: scenarios\[$i\]\.$where: .+ \(qp\.qp_type: [0-9]+:[0-9]+\)$" <<<"$output" ||
+          { echo "cell $i of $type, $mode, $cm: $where"; echo "$output" | head -n 60; false; }
+      done
+      i=$((i + 1))
+    done < <(sed -n 's/.*{ op: \([a-z_]*\),.*/\1/p' "$file")
+    all=$((all + i))
+  done <<<$'UC exchange\nUC rdma_cm poll\nUC rdma_cm event\nUD exchange\nUD rdma_cm'
+  [ "$all" -eq 168 ]
 }
 
 @test "every other cell of the table passes" {
   lab_up
   GUEST_TIMEOUT=800 run guest "OPERATIONS=\"$OPERATIONS\" TABLE=${LAB_TABLE:-}
-$(declare -f cells is_legal cell_name cell is_chosen table)"'
+$(declare -f cells has_operation has_connection is_legal cell_name cell is_chosen table)"'
     table legal >table.yaml
     count=$(grep -c "^  - name:" table.yaml)
-    wanted=24; [[ $TABLE != all ]] || wanted=96
+    wanted=24; [[ $TABLE != all ]] || wanted=168
     ((count == wanted)) || fail "the table has $count legal cells, and not $wanted"
     nodes_up table.yaml
     # A queue of runs holds 64: who is refused asks again.
@@ -118,7 +131,7 @@ $(declare -f cells is_legal cell_name cell is_chosen table)"'
       [[ $name ]] || continue
       id=$(jq -r ".runs[] | select(.scenario == \"$name\") | .id" runs.json)
       http 1 "/v1/runs/$id" >r.json
-      holds r.json ".measurements[0] | .completed == 120 and (\"-\(.workload.cq.mode)-exchange-\(.workload.qp.num_qps)-\(.workload.workload.load.model)\" as \$end | \"$name\" | endswith(\$end))"
+      holds r.json ".measurements[0] | .completed == 120 and (\"-\(.workload.cq.mode)-\(.workload.qp.cm | sub(\"_\"; \"-\"))-\(.workload.qp.num_qps)-\(.workload.workload.load.model)\" as \$end | \"$name\" | endswith(\$end))"
       holds r.json ".measurements[0] | .operations | map(select(.scope == \"size\")) | length == 1 and .[0].bytes == 120 * .[0].size_bytes and .[0].latency.count > 0"
     done
   '

@@ -34,6 +34,27 @@ static void the_region_holds_two_halves_of_the_largest_size_for_each_queue_pair(
 	assert_int_equal(layout.total_bytes, 397312); /* 3 x 131200 = 393600, up to 97 x 4096 */
 }
 
+static void buffers_are_rows_of_slots_in_each_half(void **state)
+{
+	struct workload workload = workload_of(OPERATION_WRITE, 100, 2);
+	struct buffer_layout layout;
+
+	(void)state;
+	workload.memory.buffers = 5;
+	buffer_layout_of(&workload, &layout);
+	assert_int_equal(layout.slot_bytes, 128);
+	assert_int_equal(layout.spread_slots, 5);
+	assert_int_equal(layout.receive_slots, 5);
+	assert_int_equal(layout.half_bytes, 640);
+	assert_int_equal(layout.write_offset_bytes, 640);
+	assert_int_equal(layout.stride_bytes, 1280);
+	/* Verified payload has slots of its own. */
+	workload.workload.verify = (struct verify_settings){ VERIFY_SEQUENCE, 1 };
+	workload.workload.load.outstanding = 4;
+	buffer_layout_of(&workload, &layout);
+	assert_int_equal(layout.spread_slots, 1);
+}
+
 static void datagrams_have_room_for_their_header(void **state)
 {
 	struct workload workload = workload_of(OPERATION_SEND, 4096, 1);
@@ -80,6 +101,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			the_region_holds_two_halves_of_the_largest_size_for_each_queue_pair),
+		cmocka_unit_test(buffers_are_rows_of_slots_in_each_half),
 		cmocka_unit_test(datagrams_have_room_for_their_header),
 		cmocka_unit_test(operations_without_payload_have_an_address),
 		cmocka_unit_test(atomics_work_where_nothing_else_is),

@@ -329,6 +329,7 @@ static void an_open_load_says_what_it_reached_and_both_latencies(void **state)
 		"  write      4 KiB  5 000  500 op/s  16.4 Mb/s  2 ms  2 ms      -  6.2 ms\n"
 		"  only 500 op/s of the 1 kop/s that were asked for; 4 990 operations late, 12 dropped for want of\n"
 		"  room; from the post alone: p50 5 us, p99 5 us, p99.9 -, max 5 us\n"
+		"  0.0025 operations in flight on average\n"
 		"  latency: from the moment that an operation was meant to begin to its completion; \"-\": too few\n"
 		"  samples\n"
 		"  clock tsc · first post after 34 ms · worker had 71 % of a CPU, preempted 3 times\n"

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "verbs/demand.h"
+#include "verbs/pkey.h"
 
 static void rights_are_the_least_that_the_operations_need(void **state)
 {
@@ -145,6 +146,69 @@ static void ask_mtu(struct workload *workload)
 static void ask_pkey(struct workload *workload)
 {
 	workload->qp.pkey_index = 5;
+}
+
+/* Which entry is taken, and what is told where there is none. */
+static void a_partition_is_found_by_its_value(void **state)
+{
+	static const struct {
+		uint16_t table[FABRIC_PKEYS];
+		uint64_t pkey;
+		int index; /* -1: there is none */
+	} rows[] = {
+		{ { 0xffff, 0x8001 }, 0x8001, 1 },
+		{ { 0xffff, 0x8001 }, 0x1, 1 },
+		{ { 0xffff, 0x0001 }, 0x8001, 1 },
+		{ { 0x0001, 0xffff, 0, 0x8001 }, 0x1, 3 },
+		{ { 0xffff }, 0x7fff, 0 },
+		{ { 0x8002, 0, 0, 0x8001 }, 0x8001, 3 },
+		{ { 0xffff, 0, 0x8002 }, SCHEMA_AUTO, 0 },
+		{ { 0xffff, 0x8002 }, 0x8001, -1 },
+	};
+	struct fixture *fixture = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct fabric_device_config config = { .name = "third", .is_infiniband = true };
+		struct end third = { 0 };
+
+		memcpy(config.pkeys, rows[i].table, sizeof(config.pkeys));
+		fabric_add_device(fixture->fabric, &config);
+		assert_int_equal(device_open(&third.device, "third", NULL), 0);
+		third.assignment =
+			assignments_new(ROLE_INITIATOR, PATTERN_STREAM, OPERATION_WRITE, 4096);
+		third.assignment->workload.qp.pkey = rows[i].pkey;
+		third.assignment->initiator.gid_index = 0;
+		fixture->err = ERROR_INIT;
+		assert_int_equal(resources_new(&third.resources, third.device, third.assignment,
+					       &third.steps, &fixture->err),
+				 rows[i].index < 0 ? -ENOENT : 0);
+		if (rows[i].index < 0) {
+			assert_int_equal(fixture->err.class, ERROR_DEVICE);
+			assert_string_equal(fixture->err.call, "pkey");
+			ends_assert_says(&fixture->err, "third port 1 is in no partition 0x0001");
+			ends_assert_says(&fixture->err, "has 0xffff, 0x8002;");
+		} else {
+			struct endpoint_info info;
+
+			resources_info(third.resources, third.assignment, &info);
+			assert_int_equal(info.pkey_index, rows[i].index);
+			assert_int_equal(info.pkey, rows[i].table[rows[i].index]);
+		}
+		ends_close(&third);
+		fabric_remove_device(fixture->fabric, "third");
+	}
+}
+
+static void limited_members_do_not_reach_each_other(void **state)
+{
+	assert_true(pkey_reaches(0x8001, 0x8001));
+	assert_true(pkey_reaches(0x8001, 0x0001));
+	assert_true(pkey_reaches(0x0001, 0x8001));
+	assert_false(pkey_reaches(0x0001, 0x0001));
+	assert_false(pkey_reaches(0x8001, 0x8002));
+	assert_false(pkey_reaches(0xffff, 0x8001));
+	assert_true(pkey_reaches(0, 0x0001));
+	assert_true(pkey_reaches(0x0001, 0));
 }
 
 static void a_device_without_atomics_is_told_before_anything_is_made(void **state)
@@ -453,6 +517,8 @@ int main(void)
 		cmocka_unit_test(rights_are_the_least_that_the_operations_need),
 		cmocka_unit_test(completion_queues_hold_all_that_can_wait),
 		TEST(each_limit_of_the_device_is_named_with_value_and_limit),
+		TEST(a_partition_is_found_by_its_value),
+		cmocka_unit_test(limited_members_do_not_reach_each_other),
 		TEST(a_device_without_atomics_is_told_before_anything_is_made),
 		TEST(on_demand_paging_is_asked_for_only_of_a_device_that_has_it),
 		cmocka_unit_test(what_is_paged_is_what_the_operations_touch),

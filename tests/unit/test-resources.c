@@ -175,6 +175,9 @@ static void a_verb_that_fails_is_named_and_everything_is_undone(void **state)
 		{ FABRIC_CREATE_QP, ENOMEM, "ibv_create_qp", 2 },
 		{ FABRIC_MODIFY_INIT, EINVAL, "ibv_modify_qp", 1 },
 		{ FABRIC_POST_RECV, ENOMEM, "ibv_post_recv", 1 },
+		{ FABRIC_CREATE_SRQ, ENOMEM, "ibv_create_srq", 0 },
+		{ FABRIC_POST_RECV, ENOMEM, "ibv_post_srq_recv", 0 },
+		{ FABRIC_CREATE_QP, ENOMEM, "ibv_create_qp", 1 },
 	};
 	struct fixture *fixture = *state;
 	struct workload *workload = &fixture->right.assignment->workload;
@@ -182,6 +185,7 @@ static void a_verb_that_fails_is_named_and_everything_is_undone(void **state)
 	workload->qp.num_qps = 3;
 	workload->workload.ops[0].kind = OPERATION_SEND;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		workload->qp.srq = i + 3 >= sizeof(rows) / sizeof(rows[0]);
 		fabric_set_verb(fixture->fabric, "right", rows[i].verb,
 				&(struct fabric_verb_fault){ .error = rows[i].error,
 							     .skip = rows[i].skip });
