@@ -50,7 +50,8 @@ static void fill_request(struct chain *chain, size_t slot, size_t qp_index, uint
 		     &chain->wrs[slot], &chain->sges[slot]);
 	chain->wrs[slot].wr_id = slot;
 	chain->wrs[slot].next = is_last ? NULL : &chain->wrs[slot + 1];
-	chain->wrs[slot].send_flags |= is_signalled ? IBV_SEND_SIGNALED : 0;
+	chain->wrs[slot].send_flags |=
+		is_signalled ? flow_signal_flags(flow, flow->classes[class_index].kind) : 0;
 	chain->slots[slot] =
 		(struct chain_slot){ .stamp = chain->is_open
 						      ? &chain->intended[slot]
@@ -173,7 +174,9 @@ struct ibv_send_wr *chain_tail(struct chain *chain, size_t qp_index, uint64_t po
 		tail[i] = chain->wrs[chain_slot(chain, qp_index, position + i)];
 		tail[i].next = i + 1 < count ? &tail[i + 1] : NULL;
 	}
-	tail[count - 1].send_flags |= IBV_SEND_SIGNALED;
+	tail[count - 1].send_flags |= flow_signal_flags(
+		chain->flow,
+		chain->flow->classes[chain_class(chain, qp_index, position + count - 1)].kind);
 	tail[count - 1].wr_id = FLOW_WR_TAIL | qp_index;
 	return tail;
 }

@@ -391,9 +391,9 @@ static bool burst_armed(struct flow *flow)
 	int number;
 
 	notify_take(resources->channel);
-	number = notify_arm(resources->send_cq);
+	number = notify_arm(resources->send_cq, false);
 	if (number == 0 && resources->recv_depth > 0) {
-		number = notify_arm(resources->recv_cq);
+		number = notify_arm(resources->recv_cq, flow->assignment->workload.cq.solicited);
 	}
 	if (number != 0) {
 		fault_arm(flow, number, clock_ticks());
@@ -491,6 +491,14 @@ void flow_address(const struct flow *flow, size_t qp_index, struct ibv_send_wr *
 		wr->wr.ud.remote_qpn = (uint32_t)flow->remote->qps[qp_index].qp_num;
 		wr->wr.ud.remote_qkey = flow->resources->qkey;
 	}
+}
+
+unsigned flow_signal_flags(const struct flow *flow, int kind)
+{
+	bool is_solicited = flow->assignment->workload.cq.solicited &&
+			    (operation_traits(kind) & OPERATION_TAKES_RECEIVE);
+
+	return IBV_SEND_SIGNALED | (is_solicited ? IBV_SEND_SOLICITED : 0u);
 }
 
 void flow_request(const struct flow *flow, size_t qp_index, size_t class_index, uint64_t place,

@@ -181,6 +181,8 @@ void flow_stop(struct flow *flow);
 /* Where a datagram goes (UD; else nothing): every work request of a queue pair needs it, whatever
  * becomes of it, for drivers look there. */
 void flow_address(const struct flow *flow, size_t qp_index, struct ibv_send_wr *wr);
+/* What a signalled request of that kind has beside its own flags. */
+unsigned flow_signal_flags(const struct flow *flow, int kind);
 /* Fills in a work request of one class on one queue pair, the place-th of those prepared: all but
  * its wr_id, link and signalling. */
 void flow_request(const struct flow *flow, size_t qp_index, size_t class_index, uint64_t place,

@@ -70,8 +70,9 @@ static void fill_class(struct pingpong *pingpong, size_t class_index)
 	class->sge.length = (uint32_t)out_bytes;
 	class->wr.num_sge = out_bytes > 0 ? 1 : 0;
 	class->wr.wr_id = class_index;
-	class->wr.send_flags = IBV_SEND_SIGNALED | (is_inline ? IBV_SEND_INLINE : 0);
 	class->kind = kind_of(flow, of);
+	class->wr.send_flags = flow_signal_flags(flow, class->kind) |
+			       (is_inline ? IBV_SEND_INLINE : 0u);
 	if (class->kind == OPERATION_WRITE_WITH_IMM) {
 		class->wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
 	}

@@ -3,7 +3,6 @@
 
 const char *const qp_type_names[] = { "RC", "UC", "UD", "XRC", NULL };
 const char *const qp_cm_names[] = { "exchange", "rdma_cm", NULL };
-const char *const cq_mode_names[] = { "poll", "event", NULL };
 const char *const workload_pattern_names[] = { "pingpong", "stream", "request_response", "connect",
 					       NULL };
 const char *const workload_direction_names[] = { "forward", "reverse", "both", NULL };
@@ -21,7 +20,6 @@ const char *const verify_method_names[] = { "none", "sequence", "crc32c", NULL }
 			says else */
 
 #define QP(member) .offset = offsetof(struct qp_settings, member)
-#define CQ(member) .offset = offsetof(struct cq_settings, member)
 #define LOAD(member) .offset = offsetof(struct load_settings, member)
 #define WORKLOAD(member) .offset = offsetof(struct workload_settings, member)
 #define RUN(member) .offset = offsetof(struct run_settings, member)
@@ -188,24 +186,6 @@ const struct schema_field qp_fields[] = {
 	  .fallback = "0x11111111",
 	  .doc = "Q_Key of UD queue pairs, the same on both ends; above 0x7fffffff are those of the system." },
 	LATER("max_dest_rd_atomic", "use max_rd_atomic, which both ends get"),
-	{ 0 },
-};
-
-const struct schema_field cq_fields[] = {
-	{ .key = "mode",
-	  .type = SCHEMA_ENUM,
-	  CQ(mode),
-	  .names = cq_mode_names,
-	  .fallback = "poll",
-	  .doc = "How completions are found; event: the measuring thread sleeps when there are none (ibv_req_notify_cq)." },
-	{ .key = "size",
-	  .type = SCHEMA_INTEGER,
-	  .has_auto = true,
-	  CQ(size),
-	  RANGE(1, LIMIT_QUEUE_WRS),
-	  .fallback = "auto",
-	  .doc = "Entries of each of the two completion queues, of sends and of receives; auto: all that can wait there." },
-	LATER("moderation", "use workload.signal_interval to get fewer completions"),
 	{ 0 },
 };
 

@@ -12,11 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/cq_settings.h"
 #include "model/operation.h"
 
 enum qp_type { QP_TYPE_RC, QP_TYPE_UC, QP_TYPE_UD, QP_TYPE_XRC };
 enum qp_cm { QP_CM_EXCHANGE, QP_CM_RDMA_CM };
-enum cq_mode { CQ_MODE_POLL, CQ_MODE_EVENT };
 enum workload_pattern {
 	PATTERN_PINGPONG,
 	PATTERN_STREAM,
@@ -32,7 +32,6 @@ enum memory_kind { MEMORY_HOST, MEMORY_HUGEPAGE, MEMORY_DMABUF };
 
 extern const char *const qp_type_names[];
 extern const char *const qp_cm_names[];
-extern const char *const cq_mode_names[];
 extern const char *const workload_pattern_names[];
 extern const char *const workload_direction_names[];
 extern const char *const load_model_names[];
@@ -64,11 +63,6 @@ struct qp_settings {
 	uint64_t max_send_wr;
 	uint64_t max_recv_wr; /* of each queue pair, or of the one that they share */
 	bool srq; /* one shared receive queue for all queue pairs of an end */
-};
-
-struct cq_settings {
-	int mode;
-	uint64_t size; /* entries; auto = all that can be outstanding */
 };
 
 struct load_settings {
@@ -138,7 +132,6 @@ struct workload {
 };
 
 extern const struct schema_field qp_fields[];
-extern const struct schema_field cq_fields[];
 extern const struct schema_field workload_fields[]; /* of struct workload_settings */
 extern const struct schema_field run_fields[];
 extern const struct schema_field cpu_fields[];

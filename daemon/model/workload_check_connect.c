@@ -92,6 +92,16 @@ static void check_nothing_moves(struct workload_check *check)
 	if (w->memory.odp) {
 		workload_check_complain(check, "memory.odp", "workload.pattern", "%s", no_memory);
 	}
+	if (w->cq.moderation_count > 0 || w->cq.moderation_period_ns > 0) {
+		workload_check_complain(
+			check, "cq.moderation.count", "workload.pattern",
+			"moderation is about completions, and pattern connect has none; leave it out");
+	}
+	if (w->cq.solicited) {
+		workload_check_complain(
+			check, "cq.solicited", "workload.pattern",
+			"is about completions, and pattern connect has none; leave it out");
+	}
 	if (w->qp.srq) {
 		workload_check_complain(
 			check, "qp.srq", "workload.pattern",

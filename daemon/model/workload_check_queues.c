@@ -182,6 +182,47 @@ static void check_shared(struct workload_check *check)
 	}
 }
 
+static void check_solicited(struct workload_check *check)
+{
+	const struct workload *w = check->workload;
+
+	if (!w->cq.solicited || workload_is_connecting(w)) {
+		return;
+	}
+	if (w->cq.mode != CQ_MODE_EVENT) {
+		workload_check_complain(
+			check, "cq.solicited", "cq.mode",
+			"is about completion events, and who polls asks for none; leave it out, or use event");
+	}
+	if (!workload_takes_receives(w)) {
+		workload_check_complain(
+			check, "cq.solicited", "workload.ops",
+			"is about messages, and no operation takes a receive; leave it out, or use send");
+	}
+}
+
+static void check_moderation(struct workload_check *check)
+{
+	const struct cq_settings *cq = &check->workload->cq;
+
+	if ((cq->moderation_count == 0 && cq->moderation_period_ns == 0) ||
+	    workload_is_connecting(check->workload)) {
+		return;
+	}
+	if (cq->mode != CQ_MODE_EVENT) {
+		workload_check_complain(
+			check, "cq.moderation.count", "cq.mode",
+			"moderation is about completion events, and who polls asks for none; leave it out, or use event");
+	}
+	if (cq->moderation_count == 0 || cq->moderation_period_ns < 1000 ||
+	    cq->moderation_period_ns % 1000 != 0) {
+		workload_check_complain(
+			check, "cq.moderation.period", "cq.moderation.count",
+			"a device takes both: a count of 1 or more, and a period of whole microseconds, without which the last "
+			"completions would never be told; such as { count: 16, period: 20us }");
+	}
+}
+
 static void check_recv_post_list(struct workload_check *check)
 {
 	const struct workload *w = check->workload;
@@ -263,6 +304,8 @@ void workload_check_queues(struct workload_check *check)
 {
 	check_depths(check);
 	check_shared(check);
+	check_solicited(check);
+	check_moderation(check);
 	check_recv_post_list(check);
 	/* A ping-pong allows one of each: said once, with the cure that leads somewhere. */
 	if (workload_is_answered(check->workload)) {

@@ -55,7 +55,7 @@ void notify_take(struct ibv_comp_channel *channel)
 	}
 }
 
-int notify_arm(struct ibv_cq *cq)
+int notify_arm(struct ibv_cq *cq, bool is_solicited_only)
 {
-	return ibv_req_notify_cq(cq, 0);
+	return ibv_req_notify_cq(cq, is_solicited_only);
 }

@@ -11,6 +11,7 @@
  */
 
 #include <infiniband/verbs.h>
+#include <stdbool.h>
 
 #include "model/step.h"
 #include "util/error.h"
@@ -25,5 +26,6 @@ void notify_close(struct ibv_comp_channel *channel, struct steps *steps);
 /* Takes all events that wait, and acknowledges them, as destroying a completion queue waits for
  * that. Does not block. */
 void notify_take(struct ibv_comp_channel *channel);
-/* The next completion in the queue, of any kind, is an event. 0 or a positive errno. */
-int notify_arm(struct ibv_cq *cq);
+/* The next completion in the queue is an event: of any kind, or of a solicited message or an error
+ * alone. 0 or a positive errno. */
+int notify_arm(struct ibv_cq *cq, bool is_solicited_only);

@@ -50,8 +50,32 @@ static int ask_port(struct resources *resources, const struct endpoint *local,
 	return 0;
 }
 
-static int create_cq(struct resources *resources, uint64_t entries, struct ibv_cq **ret,
-		     struct steps *steps, struct error *err)
+static int moderate_cq(struct resources *resources, struct ibv_cq *cq,
+		       const struct cq_settings *settings, struct steps *steps, struct error *err)
+{
+	uint64_t started_mono_ns = call_begin("ibv_modify_cq");
+	struct ibv_modify_cq_attr attr = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = { .cq_count = (uint16_t)settings->moderation_count,
+			      .cq_period = (uint16_t)(settings->moderation_period_ns / 1000) },
+	};
+	int error = ibv_modify_cq(cq, &attr);
+
+	if (error != 0) {
+		return error_set_call(
+			err, error, ERROR_INPUT, STAGE_RESOURCE, "ibv_modify_cq",
+			"cq.moderation: %s does not take a count of %llu and a period of %llu us; leave it "
+			"out, or choose another device",
+			resources->device->name, (unsigned long long)settings->moderation_count,
+			(unsigned long long)settings->moderation_period_ns / 1000);
+	}
+	call_end(steps, "modify_cq", started_mono_ns, 0);
+	return 0;
+}
+
+static int create_cq(struct resources *resources, uint64_t entries,
+		     const struct cq_settings *settings, struct ibv_cq **ret, struct steps *steps,
+		     struct error *err)
 {
 	uint64_t started_mono_ns = call_begin("ibv_create_cq");
 
@@ -65,7 +89,8 @@ static int create_cq(struct resources *resources, uint64_t entries, struct ibv_c
 			resources->device->attr.max_cqe, resources->device->attr.max_cq);
 	}
 	call_end(steps, "create_cq", started_mono_ns, 0);
-	return 0;
+	return settings->moderation_count > 0 ? moderate_cq(resources, *ret, settings, steps, err)
+					      : 0;
 }
 
 static int create_srq(struct resources *resources, const struct demand *demand, struct steps *steps,
@@ -89,10 +114,10 @@ static int create_srq(struct resources *resources, const struct demand *demand, 
 	return 0;
 }
 
-static int create_shared(struct resources *resources, const struct demand *demand, int cq_mode,
-			 const struct memory_settings *memory, struct steps *steps,
-			 struct error *err)
+static int create_shared(struct resources *resources, const struct demand *demand,
+			 const struct workload *workload, struct steps *steps, struct error *err)
 {
+	const struct cq_settings *cq = &workload->cq;
 	uint64_t started_mono_ns = call_begin("ibv_alloc_pd");
 	int ret;
 
@@ -106,21 +131,21 @@ static int create_shared(struct resources *resources, const struct demand *deman
 	ret = region_init(&resources->region, resources->pd,
 			  demand->layout.total_bytes ? demand->layout.total_bytes
 						     : EMPTY_BUFFER_BYTES,
-			  demand->mr_access, memory, steps, err);
+			  demand->mr_access, &workload->memory, steps, err);
 	if (ret < 0) {
 		return ret;
 	}
 	resources->mr = resources->region.mr;
 	resources->buffer = resources->region.buffer;
-	if (cq_mode == CQ_MODE_EVENT) {
+	if (cq->mode == CQ_MODE_EVENT) {
 		ret = notify_open(&resources->channel, resources->device, steps, err);
 		if (ret < 0) {
 			return ret;
 		}
 	}
-	ret = create_cq(resources, demand->send_cqe, &resources->send_cq, steps, err);
+	ret = create_cq(resources, demand->send_cqe, cq, &resources->send_cq, steps, err);
 	if (ret == 0) {
-		ret = create_cq(resources, demand->recv_cqe, &resources->recv_cq, steps, err);
+		ret = create_cq(resources, demand->recv_cqe, cq, &resources->recv_cq, steps, err);
 	}
 	return ret == 0 && demand->is_shared ? create_srq(resources, demand, steps, err) : ret;
 }
@@ -332,8 +357,7 @@ static int build(struct resources *resources, const struct assignment *assignmen
 	}
 	resources->layout = demand.layout;
 	resources->recv_depth = demand.recv_depth;
-	ret = create_shared(resources, &demand, assignment->workload.cq.mode,
-			    &assignment->workload.memory, steps, err);
+	ret = create_shared(resources, &demand, &assignment->workload, steps, err);
 	if (ret < 0) {
 		return ret;
 	}

@@ -7,8 +7,9 @@
  * above rxe0's max_qp_wr 32768"), not a bare ENOMEM.
  *
  * Steps, in this order: alloc_pd, map_buffer and reg_mr (with bytes), create_comp_channel
- * (cq.mode: event), create_cq, create_srq (qp.srq), create_qp, modify_init, post_recv; modify_rtr,
- * modify_rts; destroy_qp, destroy_srq, destroy_cq, destroy_comp_channel, dereg_mr, dealloc_pd.
+ * (cq.mode: event), create_cq, modify_cq (cq.moderation), create_srq (qp.srq), create_qp,
+ * modify_init, post_recv; modify_rtr, modify_rts; destroy_qp, destroy_srq, destroy_cq,
+ * destroy_comp_channel, dereg_mr, dealloc_pd.
  */
 
 #include <infiniband/verbs.h>

@@ -7,9 +7,10 @@
  *
  *   loop [-d DEVICE] [-D OTHER_DEVICE] [-g GID_INDEX] [-n ITERATIONS] [-o write|send|read|mix] [-P]
  * [-l POST_LIST]
- *        [-Q SIGNAL_INTERVAL] [-q QUEUE_PAIRS] [-t OUTSTANDING] [-s SIZE] [-m MTU]
+ *        [-Q SIGNAL_INTERVAL] [-q QUEUE_PAIRS] [-t OUTSTANDING] [-s SIZE] [-m MTU] [-e] [-r RATE]
  *
- * -P: pingpong. -o mix: 70/20/10 writes, reads and sends. Prints one line for the initiator.
+ * -P: pingpong. -e: completion events, each signalled. -r: an open load of so many operations/s. -o
+ * mix: 70/20/10 writes, reads and sends. Prints one line for the initiator.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -159,6 +160,14 @@ static void set_option(int option, const char *argument, struct assignment *assi
 	case 'm':
 		workload->qp.path_mtu = number(argument);
 		break;
+	case 'e':
+		workload->cq.mode = CQ_MODE_EVENT;
+		workload->workload.signal_interval = 1;
+		break;
+	case 'r':
+		workload->workload.load.model = LOAD_OPEN;
+		workload->workload.load.ops_rate = number(argument);
+		break;
 	default:
 		exit(2);
 	}
@@ -173,12 +182,13 @@ static bool parse(int argc, char **argv, struct assignment *assignment)
 	int option;
 
 	fill_defaults(assignment);
-	while ((option = getopt(argc, argv, "d:D:g:n:o:Pl:Q:q:t:s:m:")) != -1) {
+	while ((option = getopt(argc, argv, "d:D:g:n:o:Pl:Q:q:t:s:m:er:")) != -1) {
 		set_option(option, optarg, assignment, &options);
 	}
 	add_operations(&workload->workload, options.operation, options.size_bytes);
 	workload->qp.max_send_wr = options.outstanding < 16 ? 16 : options.outstanding;
 	workload->workload.load.outstanding = options.outstanding * workload->qp.num_qps;
+	workload->workload.load.max_outstanding = workload->workload.load.outstanding;
 	is_pair = assignment->responder.device[0] != '\0';
 	if (!is_pair) {
 		assignment->responder = assignment->initiator;
@@ -210,7 +220,8 @@ static void connect_to(struct end *end, const struct end *other, struct mailbox 
 	end->has_worker = !traffic_is_passive(end->traffic);
 	end->is_over = !end->has_worker;
 	if (end->has_worker &&
-	    worker_new(&end->worker, "loop", NULL, false, reports, end, &err) < 0) {
+	    worker_new(&end->worker, "loop", NULL, traffic_may_sleep(end->traffic), reports, end,
+		       &err) < 0) {
 		die(&err);
 	}
 }
@@ -253,12 +264,14 @@ static void print_totals(const struct totals *totals)
 	}
 	printf("operations %" PRIu64 " window_ns %" PRIu64
 	       " ns_per_operation %.3f MiB_per_s %.2f p50_ns %" PRIu64 " p99_ns %" PRIu64
-	       " max_ns %" PRIu64 " samples %" PRIu64 " polls %" PRIu64 " empty %" PRIu64 "\n",
+	       " max_ns %" PRIu64 " samples %" PRIu64 " polls %" PRIu64 " empty %" PRIu64
+	       " cpu_ns_per_operation %.0f\n",
 	       totals->operations, totals->window_ns,
 	       (double)totals->window_ns / (double)totals->operations,
 	       (double)totals->bytes * 1e9 / (double)totals->window_ns / 1048576,
 	       histogram_percentile_ns(&all, PPM_P50), histogram_percentile_ns(&all, 990000),
-	       all.max_ns, all.count, totals->polls, totals->empty_polls);
+	       all.max_ns, all.count, totals->polls, totals->empty_polls,
+	       (double)totals->worker_cpu_ns / (double)totals->operations);
 }
 
 static void end_done(struct end *end)

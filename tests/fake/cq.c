@@ -32,6 +32,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *ib, int cqe, void *cq_context,
 		cq->ib.channel = channel;
 		cq->ib.cq_context = cq_context;
 		cq->ib.cqe = cqe;
+		cq->serial = ++device->next_cq;
 		cq->ring = nic_alloc((size_t)cqe, sizeof(*cq->ring));
 		if (channel != NULL) {
 			channel_use(channel, 1);
@@ -126,6 +127,66 @@ static void overrun(struct fake_cq *cq)
 	nic_event(fabric, fabric->now_ns, break_pairs)->flight.from = context->device;
 }
 
+static void tell(struct fake_cq *cq)
+{
+	cq->armed = CQ_QUIET;
+	cq->untold = 0;
+	channel_raise(cq);
+}
+
+/* The period of moderation is over; the queue may be gone. */
+static void period_over(struct fabric *fabric, struct event *event)
+{
+	struct fabric_device *device = event->flight.from;
+	struct object *object;
+
+	(void)fabric;
+	for (struct list *at = device->contexts.next; at != &device->contexts; at = at->next) {
+		list_each(object, &list_entry(at, struct fake_context, link)->objects, link) {
+			struct fake_cq *cq = list_entry(object, struct fake_cq, object);
+
+			if (object->kind == OBJECT_CQ && cq->serial == event->flight.position &&
+			    cq->untold > 0) {
+				tell(cq);
+				return;
+			}
+		}
+	}
+}
+
+static void moderate(struct fake_cq *cq)
+{
+	struct fabric_device *device = cq->object.context->device;
+
+	if (++cq->untold >= cq->moderate_count) {
+		tell(cq);
+	} else if (cq->untold == 1) {
+		struct event *event = nic_event(
+			device->fabric, device->fabric->now_ns + cq->moderate_ns, period_over);
+
+		event->flight.from = device;
+		event->flight.position = cq->serial;
+	}
+}
+
+int cq_modify(struct ibv_cq *ib, struct ibv_modify_cq_attr *attr)
+{
+	struct fake_cq *cq = cq_of(ib);
+	struct fabric_device *device = cq->object.context->device;
+
+	if (!device->config.has_moderation) {
+		return EOPNOTSUPP;
+	}
+	if (attr->attr_mask != IBV_CQ_ATTR_MODERATE) {
+		return EINVAL;
+	}
+	nic_lock(device->fabric);
+	cq->moderate_count = attr->moderate.cq_count;
+	cq->moderate_ns = attr->moderate.cq_period * 1000ull;
+	nic_unlock(device->fabric);
+	return 0;
+}
+
 void cq_push(struct fake_cq *cq, const struct cqe *cqe, bool is_solicited)
 {
 	if (cq->is_overrun || cq->tail - cq->head == (uint64_t)cq->ib.cqe ||
@@ -139,8 +200,7 @@ void cq_push(struct fake_cq *cq, const struct cqe *cqe, bool is_solicited)
 		is_solicited = true;
 	}
 	if (cq->armed == CQ_ANY || (cq->armed == CQ_SOLICITED && is_solicited)) {
-		cq->armed = CQ_QUIET;
-		channel_raise(cq);
+		moderate(cq);
 	}
 }
 

@@ -53,6 +53,7 @@ struct fabric_device_config {
 			       in the fabric + 1), or by GID index 0; no address */
 	uint16_t pkeys[FABRIC_PKEYS]; /* the P_Key table, 0: empty [0xffff] */
 	bool has_no_atomics;
+	bool has_moderation; /* ibv_modify_cq */
 	bool has_odp; /* on-demand paging, for everything on every transport */
 };
 

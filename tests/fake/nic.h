@@ -95,6 +95,7 @@ struct fabric_device {
 	uint64_t pinned_bytes;
 	uint32_t next_qpn;
 	uint32_t next_key;
+	uint64_t next_cq;
 	struct table qps;
 	struct table mrs;
 
@@ -216,6 +217,10 @@ struct fake_cq {
 	uint64_t head;
 	uint64_t tail;
 	enum cq_armed armed;
+	uint64_t serial; /* one of its own */
+	uint32_t moderate_count; /* 0: none */
+	uint64_t moderate_ns;
+	uint32_t untold; /* completions that an event would tell of */
 	bool is_overrun;
 	unsigned comp_unacked;
 };
@@ -494,6 +499,7 @@ int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **ba
 
 int cq_poll(struct ibv_cq *cq, int count, struct ibv_wc *wc);
 int cq_req_notify(struct ibv_cq *cq, int solicited_only);
+int cq_modify(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 
 /* Queues the pair for its turn at the port if it has something to send. */
 void wire_kick(struct fake_qp *qp);

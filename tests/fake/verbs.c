@@ -122,6 +122,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *ib)
 	context->verbs.sz = sizeof(context->verbs);
 	context->verbs.query_port = query_port;
 	context->verbs.query_device_ex = query_device_ex;
+	context->verbs.modify_cq = cq_modify;
 	context->device = device;
 	list_init(&context->objects);
 	list_init(&context->events);

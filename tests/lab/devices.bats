@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The lines of a test run in the machine: nothing expands here.
 # shellcheck disable=SC2016
+# lab: plain
 #
 # Devices that hang, go, come back, and change: the daemons live on, and the next run passes by itself. Four devices on a bridge;
 # node1 has rxe0 (and rxe2), node2 rxe1 (and rxe3). The control channel does not depend on them.

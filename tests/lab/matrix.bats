@@ -1,5 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# lab: plain
+#
 # Rows of the fault matrix and field cases (tests/MATRIX.md) about permissions, limits, addresses, names, clocks and disks. Each: what is said
 # while the fault is there, then a run that passes with nothing touched but the fault taken back. Three devices on a bridge: what is lost
 # behind it is lost in silence.

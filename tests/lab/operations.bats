@@ -56,7 +56,7 @@ UNRELIABLE='
 @test "four queue pairs take their receives from a shared queue, over RC and UD, and buffers are taken in turn" {
   run guest '
     scenario rc "{ pattern: stream, ops: [{ op: send, weight: 2, size: 4KiB }, { op: write_with_imm, size: 16KiB }], load: { model: closed, outstanding: 32 } }" "{ warmup: 0, iterations: 400 }" "qp: { srq: true, num_qps: 4, max_recv_wr: 64 }" "memory: { buffers: 64 }"
-    scenario ud "{ pattern: stream, ops: [{ op: send, size: 1KiB }], load: { model: closed, outstanding: 16 } }" "{ warmup: 0, iterations: 400 }" "qp: { qp_type: UD, srq: true, num_qps: 4, max_recv_wr: 256 }" "cq: { mode: event }"
+    scenario ud "{ pattern: stream, ops: [{ op: send, size: 1KiB }], load: { model: closed, outstanding: 16 } }" "{ warmup: 0, iterations: 400 }" "qp: { qp_type: UD, srq: true, num_qps: 4, max_recv_wr: 256 }" "cq: { mode: event, solicited: true }"
     scenario ping "{ pattern: pingpong, ops: [{ op: send, size: 64B }] }" "{ warmup: 0, iterations: 100 }" "qp: { srq: true, cm: rdma_cm }"
     scenario spread "{ pattern: stream, ops: [{ op: write, size: 16KiB }, { op: read, size: 16KiB }], load: { model: closed, outstanding: 8 } }" "{ warmup: 0, iterations: 400 }" "memory: { buffers: 500 }"
     nodes_up rc.yaml ud.yaml ping.yaml spread.yaml

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Streams: what is left at the other end, and completion events. */
+#include <poll.h>
+
 #include "traffic-rig.h"
 
 /* What the responder's memory holds shows that they happened there, each once. */
@@ -57,6 +59,147 @@ static void a_stream_with_completion_events_counts_the_same(void **state)
 	}
 }
 
+/* Who takes the messages asks for events of solicited ones alone: is any of them? */
+static bool wakes_receiver(bool is_solicited, int pattern, int kind)
+{
+	struct rig rig;
+	struct ibv_cq *cq;
+	bool has_event;
+	void *arg;
+
+	rig_init(&rig, pattern, kind, 64);
+	rig.assignment->workload.cq.mode = CQ_MODE_EVENT;
+	rig.assignment->workload.cq.solicited = is_solicited;
+	rig.assignment->workload.workload.signal_interval = pattern == PATTERN_STREAM ? 4 : 1;
+	rig.assignment->workload.run.duration_ns = 0;
+	rig.assignment->workload.run.iterations = 8;
+	rig_open(&rig);
+	assert_int_equal(ibv_req_notify_cq(rig.resources[1]->recv_cq, 1), 0);
+	rig_start(&rig, 0);
+	for (int i = 0; i < 100 && !rig.is_over[0]; i++) {
+		rig_step(&rig);
+	}
+	has_event = ibv_get_cq_event(rig.resources[1]->channel, &cq, &arg) == 0;
+	if (has_event) {
+		ibv_ack_cq_events(cq, 1);
+	}
+	rig_start(&rig, 1);
+	rig_finish(&rig);
+	assert_int_equal(rig.totals[0].operations, 8);
+	assert_int_equal(rig.totals[1].receives, 8);
+	rig_done(&rig);
+	return has_event;
+}
+
+static void signalled_requests_are_solicited_where_that_is_asked_for(void **state)
+{
+	static const int kinds[] = { OPERATION_SEND, OPERATION_SEND_WITH_IMM,
+				     OPERATION_WRITE_WITH_IMM };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		assert_true(wakes_receiver(true, PATTERN_STREAM, kinds[i]));
+		assert_false(wakes_receiver(false, PATTERN_STREAM, kinds[i]));
+		assert_true(wakes_receiver(true, PATTERN_PINGPONG, kinds[i]));
+		assert_false(wakes_receiver(false, PATTERN_PINGPONG, kinds[i]));
+	}
+}
+
+/* Runs the initiator as its worker does: it sleeps until an event, or its own time, comes. */
+static void run_asleep(struct rig *rig)
+{
+	bool is_awake = true;
+
+	rig_start(rig, 0);
+	while (!rig->is_over[0]) {
+		bool has_found = false;
+		struct pollfd wait = { .events = POLLIN };
+		uint64_t next_ns = fabric_next_ns(rig->fabric);
+		uint64_t own_ns = traffic_next_mono_ns(rig->traffic[0]);
+
+		fabric_run(rig->fabric);
+		if (is_awake) {
+			rig->is_over[0] = !traffic_step(rig->traffic[0], &has_found);
+			is_awake = has_found;
+			continue;
+		}
+		wait.fd = traffic_sleep_fd(rig->traffic[0]);
+		assert_true(wait.fd >= 0);
+		is_awake = poll(&wait, 1, 0) > 0 || own_ns <= fake_clock_now_ns();
+		if (!is_awake) {
+			next_ns = own_ns < next_ns ? own_ns : next_ns;
+			assert_int_not_equal(next_ns, UINT64_MAX);
+			fake_clock_set(next_ns);
+		}
+	}
+}
+
+/* As the device is told to: after so many completions, or so long after the first. */
+static void a_device_that_moderates_tells_late(void **state)
+{
+	static const struct {
+		uint64_t count;
+		uint64_t least_ns;
+		uint64_t most_ns;
+	} rows[] = { { 0, 2000, 3000 }, { 1, 2000, 3000 }, { 1000, 52000, 53000 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct workload *workload;
+		struct rig rig;
+
+		rig_init(&rig, PATTERN_STREAM, OPERATION_WRITE, 64);
+		fabric_remove_device(rig.fabric, "left");
+		fabric_add_device(rig.fabric,
+				  &(struct fabric_device_config){ .name = "left",
+								  .address = "10.0.0.3",
+								  .has_moderation = true });
+		fabric_remove_device(rig.fabric, "right");
+		fabric_add_device(rig.fabric,
+				  &(struct fabric_device_config){ .name = "right",
+								  .address = "10.0.0.4",
+								  .has_moderation = true });
+		workload = &rig.assignment->workload;
+		workload->cq.mode = CQ_MODE_EVENT;
+		workload->cq.moderation_count = rows[i].count;
+		workload->cq.moderation_period_ns = 50000;
+		workload->workload.load.outstanding = 1;
+		workload->run.warmup_ns = 0;
+		workload->run.duration_ns = 0;
+		workload->run.iterations = 100;
+		rig_open(&rig);
+		run_asleep(&rig);
+		rig_finish(&rig);
+		assert_int_equal(rig.totals[0].operations, 100);
+		assert_in_range(rig.totals[0].classes[0].latency.min_ns, rows[i].least_ns,
+				rows[i].most_ns);
+		assert_in_range(rig.totals[0].classes[0].latency.max_ns, rows[i].least_ns,
+				rows[i].most_ns);
+		rig_done(&rig);
+	}
+}
+
+static void a_device_that_does_not_moderate_says_so(void **state)
+{
+	struct steps steps = { 0 };
+	struct error err = ERROR_INIT;
+	struct resources *resources;
+	struct device *device;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, PATTERN_STREAM, OPERATION_WRITE, 64);
+	rig.assignment->workload.cq.mode = CQ_MODE_EVENT;
+	rig.assignment->workload.cq.moderation_count = 16;
+	rig.assignment->workload.cq.moderation_period_ns = 20000;
+	assert_int_equal(device_open(&device, "left", &err), 0);
+	assert_int_equal(resources_new(&resources, device, rig.assignment, &steps, &err),
+			 -EOPNOTSUPP);
+	assert_non_null(strstr(err.text, "cq.moderation: left does not take a count of 16"));
+	device_close(device);
+	rig_done(&rig);
+}
+
 static void completion_events_that_are_refused_end_it_in_words(void **state)
 {
 	struct rig rig;
@@ -80,6 +223,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(atomics_change_the_other_end_as_often_as_they_completed),
 		cmocka_unit_test(a_stream_with_completion_events_counts_the_same),
+		cmocka_unit_test(signalled_requests_are_solicited_where_that_is_asked_for),
+		cmocka_unit_test(a_device_that_moderates_tells_late),
+		cmocka_unit_test(a_device_that_does_not_moderate_says_so),
 		cmocka_unit_test(completion_events_that_are_refused_end_it_in_words),
 	};
 

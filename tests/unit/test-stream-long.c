@@ -2,7 +2,7 @@
 
 /*
  * An open load for long, against queueing theory: one operation at a time, each of the same length,
- * arrivals that know nothing of each other (M/D/1). Five virtual seconds; STREAM_SECONDS=3600 makes
+ * arrivals that know nothing of each other (M/D/1). Two virtual seconds; STREAM_SECONDS=3600 makes
  * them an hour.
  */
 
@@ -19,7 +19,7 @@ static uint64_t seconds(void)
 {
 	const char *text = getenv("STREAM_SECONDS");
 
-	return text ? strtoull(text, NULL, 10) : 5;
+	return text ? strtoull(text, NULL, 10) : 2;
 }
 
 static long resident_bytes(void)

@@ -394,7 +394,6 @@ static void all_problems_are_told_at_once(void **state)
 static void later_keys_say_what_to_do_instead(void **state)
 {
 	static const char *const later[] = {
-		"cq: {moderation: {count: 1}}\n" WRITE,
 		WRITE "run: {bytes: 1GiB}\n",
 		WRITE "run: {steady_state: {}}\n",
 		WRITE "cpu: {threads: 2}\n",
