@@ -38,6 +38,10 @@ extern const char *const load_model_names[];
 extern const char *const memory_kind_names[];
 extern const char *const verify_method_names[];
 
+/* Of a P_Key (IBTA volume 1, 10.9): the partition, and whether its holder is a full member. */
+#define PKEY_PARTITION 0x7fffu
+#define PKEY_FULL 0x8000u
+
 struct qp_settings {
 	int qp_type;
 	uint64_t qkey; /* UD */

@@ -85,7 +85,7 @@ static void check_partition(struct workload_check *check)
 	if (qp->pkey == SCHEMA_AUTO) {
 		return;
 	}
-	if ((qp->pkey & 0x7fff) == 0) {
+	if ((qp->pkey & PKEY_PARTITION) == 0) {
 		workload_check_complain(
 			check, "qp.pkey", NULL,
 			"0x%x names no partition: its lower 15 bits are; use 0x1 to 0x7fff, or 0x8001 to 0xffff",

@@ -71,7 +71,7 @@ static int check_partition(const struct resources *resources, const struct assig
 			   const struct endpoint_info *remote, struct error *err)
 {
 	const struct endpoint *other = assignment_remote(assignment);
-	bool is_one = ((resources->pkey ^ remote->pkey) & 0x7fff) == 0;
+	bool is_one = ((resources->pkey ^ remote->pkey) & PKEY_PARTITION) == 0;
 
 	if (pkey_reaches(resources->pkey, (uint16_t)remote->pkey)) {
 		return 0;

@@ -7,8 +7,6 @@
 #include "util/text.h"
 #include "verbs/call.h"
 
-#define PKEY_FULL 0x8000 /* member; without it a limited one, which only reaches full ones */
-#define PKEY_PARTITION 0x7fff
 #define SHOWN 8
 
 bool pkey_reaches(uint16_t a, uint16_t b)

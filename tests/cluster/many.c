@@ -19,6 +19,7 @@
 
 #include "cluster/cluster.h"
 #include "parts.h"
+#include "resident.h"
 
 #define RUNS 500
 /* Until every pool, table and buffer has its size. */
@@ -64,20 +65,6 @@ static size_t count_fds(void)
 	return count;
 }
 
-static long read_rss_kib(void)
-{
-	FILE *file = fopen("/proc/self/statm", "re");
-	char line[128];
-	const char *resident;
-
-	assert_non_null(file);
-	assert_non_null(fgets(line, sizeof(line), file));
-	fclose(file);
-	resident = strchr(line, ' ');
-	assert_non_null(resident);
-	return strtol(resident, NULL, 10) * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
 #ifdef __SANITIZE_ADDRESS__
 size_t __sanitizer_get_current_allocated_bytes(void);
 #endif
@@ -96,7 +83,7 @@ static struct usage usage_now(struct cluster *cluster)
 	return (struct usage){ .fds = count_fds(),
 			       .objects = fabric_objects(world_fabric(cluster_world(cluster))),
 			       .heap_bytes = heap_bytes(),
-			       .rss_kib = read_rss_kib() };
+			       .rss_kib = resident_bytes() / 1024 };
 }
 
 static void a_thousand_queue_pairs_are_one_run(void **state)

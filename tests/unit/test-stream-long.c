@@ -7,8 +7,8 @@
  */
 
 #include <math.h>
-#include <unistd.h>
 
+#include "resident.h"
 #include "traffic-rig.h"
 
 #define S 1000000000ull
@@ -20,21 +20,6 @@ static uint64_t seconds(void)
 	const char *text = getenv("STREAM_SECONDS");
 
 	return text ? strtoull(text, NULL, 10) : 2;
-}
-
-static long resident_bytes(void)
-{
-	FILE *file = fopen("/proc/self/statm", "r");
-	char line[128];
-	const char *resident;
-
-	/* Size and resident pages. */
-	assert_non_null(file);
-	assert_non_null(fgets(line, sizeof(line), file));
-	fclose(file);
-	resident = strchr(line, ' ');
-	assert_non_null(resident);
-	return strtol(resident, NULL, 10) * sysconf(_SC_PAGESIZE);
 }
 
 /* Of an M/D/1 queue with service time 1 and this load: whether a wait is at most t (Erlang 1909).
