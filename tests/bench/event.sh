@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # What a measuring thread costs that sleeps (cq.mode: event): our traffic at 1,000 operations a second on the null device (nullverbs.h), whose completions are told by
-# a channel, against a bare ping-pong of two threads over eventfds at the same rate (eventfd.c). PAIRS times A B B A (the next time B A A B), two seconds each; what counts
+# a channel, against a thread that begins a bare ping-pong over eventfds with another one at the same rate (eventfd.c). PAIRS times A B B A (the next time B A A B), two seconds each; what counts
 # of a pair are the sums of either kind.
 #
 #   the median of the ratios of CPU time for an operation and for a round trip, and its 90 % bootstrap interval (ratio.c): the upper bound must be at most 1.5

@@ -141,8 +141,9 @@ nodes_up() {  # scenario files..
 # Ends what runs: each must end with status 0, and no sanitizer may have spoken.
 nodes_down() {
   local n rc=0
+  for n in "${!NODE_PID[@]}"; do ! node_alive "$n" || kill -TERM "${NODE_PID[$n]}"; done
   for n in "${!NODE_PID[@]}"; do
-    node_stop "$n" || rc=1
+    node_wait "$n" || rc=1
     if [[ ${NODE_STATUS[$n]:-0} != 0 ]]; then node_fail "node$n ended with status ${NODE_STATUS[$n]}" || rc=1; fi
   done
   if grep -lE 'Sanitizer|runtime error:' "$NODES_DIR"/node*/log 2>/dev/null; then
