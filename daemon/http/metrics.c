@@ -22,7 +22,7 @@
 								     connections, messages, \
 								     verification */
 #define LAST_COST (2 + PERCENTILES)
-#define PAIR_COST 2
+#define PAIR_COST 3
 #define PHASE_COST (1 + BUCKETS + 3)
 
 struct metrics *metrics_new(const char *node_name)
@@ -349,6 +349,33 @@ static void begin_pair(struct metrics *metrics, struct pair_series *pair, const 
 	pair->connections = (struct last_series){ .is_kept = pair->connections.is_kept };
 }
 
+static uint64_t ended_mono_ns(const struct run *run)
+{
+	return run->started_mono_ns + (uint64_t)(run->ended_real_ns - run->started_real_ns);
+}
+
+/* What could not be tried neither fails nor shows that all is well. */
+static void close_pair(struct pair_series *pair, const struct run *run)
+{
+	uint64_t now_mono_ns = ended_mono_ns(run);
+
+	if (pair->verdict > VERDICT_UNSUPPORTED) {
+		pair->failing_mono_ns = pair->failing_mono_ns ? pair->failing_mono_ns : now_mono_ns;
+	} else if (pair->verdict != VERDICT_UNSUPPORTED && pair->failing_mono_ns) {
+		pair->recovery_ns = now_mono_ns - pair->failing_mono_ns;
+		pair->failing_mono_ns = 0;
+	}
+}
+
+static void close_pairs(struct metrics *metrics, const struct run *run)
+{
+	for (size_t i = 0; i < metrics->pair_count; i++) {
+		if (metrics->pairs[i].run == metrics->runs) {
+			close_pair(&metrics->pairs[i], run);
+		}
+	}
+}
+
 static void count_verified(struct scenario_series *scenario, const struct measurement *measurement)
 {
 	struct verification both;
@@ -424,7 +451,11 @@ bool metrics_observe_piece(struct metrics *metrics, const struct run *run, size_
 	for (size_t i = 0; i < left && i < count; i++) {
 		observe_measurement(metrics, scenario, run, run->measurements[from + i], sum);
 	}
-	return left > count;
+	if (left > count) {
+		return true;
+	}
+	close_pairs(metrics, run);
+	return false;
 }
 
 void metrics_observe(struct metrics *metrics, const struct run *run)

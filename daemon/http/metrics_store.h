@@ -60,6 +60,9 @@ struct pair_series {
 	uint64_t run; /* number of the run that it tells of */
 	int verdict;
 	int64_t ended_real_ns;
+	uint64_t failing_mono_ns; /* the first of the failing runs ended; 0: the last one failed not
+				   */
+	uint64_t recovery_ns; /* from then to the end of the first that did not fail; 0: none yet */
 	struct last_series operations[OPERATION_KINDS];
 	struct last_series connections; /* rate and set-up */
 };

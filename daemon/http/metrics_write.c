@@ -235,6 +235,16 @@ static void write_end(struct exposition *exposition, const struct pair_series *p
 			   EXPOSITION_LABELS("scenario", pair->scenario, "peer", pair->peer));
 }
 
+/* Nothing before the first time. */
+static void write_recovery(struct exposition *exposition, const struct pair_series *pair)
+{
+	if (pair->recovery_ns) {
+		exposition_seconds(exposition, "", (int64_t)pair->recovery_ns,
+				   EXPOSITION_LABELS("scenario", pair->scenario, "peer",
+						     pair->peer));
+	}
+}
+
 static void write_bandwidth(struct exposition *exposition, const struct pair_series *pair, int kind)
 {
 	exposition_real(exposition, "", pair->operations[kind].bandwidth_bytes_per_s,
@@ -355,6 +365,10 @@ static const struct family {
 	  .type = EXPOSITION_GAUGE,
 	  .pair = write_end,
 	  .help = "When that run ended, since 1970." },
+	{ .name = "rdmatestd_time_to_recover_seconds",
+	  .type = EXPOSITION_GAUGE,
+	  .pair = write_recovery,
+	  .help = "From the first failing run with a peer to the first that passed again, end to end, the last time; absent before." },
 	{ .name = "rdmatestd_bandwidth_bytes_per_second",
 	  .type = EXPOSITION_GAUGE,
 	  .last = write_bandwidth,

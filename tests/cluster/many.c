@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Many of one thing: a thousand queue pairs in one run, and run after run, after which nothing is
- * left. CLUSTER_RUNS says how many (500).
+ * Many of one thing: a thousand queue pairs in one run; run after run, or a link that comes and
+ * goes, after which nothing is left. CLUSTER_RUNS says how many runs (500).
  */
 
 #include <dirent.h>
@@ -20,6 +20,8 @@
 #include "cluster/cluster.h"
 #include "parts.h"
 #include "resident.h"
+#include "run/history.h"
+#include "util/clock.h"
 
 #define RUNS 500
 /* Until every pool, table and buffer has its size. */
@@ -27,6 +29,12 @@
 /* Below eight bytes a run. */
 #define HEAP_SLACK_BYTES 1024
 #define RSS_SLACK_KIB 1024
+
+#define SECOND_NS 1000000000ull
+#define INTERVAL_NS (5 * SECOND_NS)
+#define DOWN_NS (10 * SECOND_NS)
+#define CYCLES 100
+#define CYCLES_BEFORE 20
 
 static const char scenarios[] =
 	"scenarios:\n"
@@ -44,6 +52,13 @@ static const char scenarios[] =
 	"    qp: { gid_index: 7 }\n"
 	"    workload: { pattern: pingpong, ops: [{ op: write, size: 8B }] }\n"
 	"    run: { warmup: 0s, iterations: 50 }\n";
+
+static const char pulses[] = "scenarios:\n"
+			     "  - name: pulse\n"
+			     "    schedule: { every: 5s }\n"
+			     "    workload: { pattern: pingpong, ops: [{ op: write, size: 8B }] }\n"
+			     "    run: { warmup: 0s, iterations: 50 }\n"
+			     "    expect: [errors == 0]\n";
 
 struct usage {
 	size_t fds;
@@ -84,6 +99,26 @@ static struct usage usage_now(struct cluster *cluster)
 			       .objects = fabric_objects(world_fabric(cluster_world(cluster))),
 			       .heap_bytes = heap_bytes(),
 			       .rss_kib = resident_bytes() / 1024 };
+}
+
+static void print_usage(const char *what, unsigned long count, const struct usage *before,
+			const struct usage *after)
+{
+	print_message(
+		"after %lu %s: %zu descriptors (%zu before), %u objects (%u), %zu bytes (%zu), RSS %ld KiB (%ld)\n",
+		count, what, after->fds, before->fds, after->objects, before->objects,
+		after->heap_bytes, before->heap_bytes, after->rss_kib, before->rss_kib);
+}
+
+static void assert_flat(const struct usage *before, const struct usage *after)
+{
+	assert_int_equal(after->fds, before->fds);
+	assert_int_equal(after->objects, before->objects);
+	assert_true(after->heap_bytes <= before->heap_bytes + HEAP_SLACK_BYTES);
+#ifndef __SANITIZE_ADDRESS__
+	/* The sanitizer keeps what was freed; there the bytes above are exact. */
+	assert_true(after->rss_kib <= before->rss_kib + RSS_SLACK_KIB);
+#endif
 }
 
 static void a_thousand_queue_pairs_are_one_run(void **state)
@@ -136,17 +171,62 @@ static void run_after_run_leaves_nothing_behind(void **state)
 		}
 	}
 	after = usage_now(cluster);
-	print_message(
-		"after %lu runs: %zu descriptors (%zu before), %u objects (%u), %zu bytes (%zu), RSS %ld KiB (%ld)\n",
-		runs, after.fds, before.fds, after.objects, before.objects, after.heap_bytes,
-		before.heap_bytes, after.rss_kib, before.rss_kib);
-	assert_int_equal(after.fds, before.fds);
-	assert_int_equal(after.objects, before.objects);
-	assert_true(after.heap_bytes <= before.heap_bytes + HEAP_SLACK_BYTES);
-#ifndef __SANITIZE_ADDRESS__
-	/* The sanitizer keeps what was freed; there the bytes above are exact. */
-	assert_true(after.rss_kib <= before.rss_kib + RSS_SLACK_KIB);
-#endif
+	print_usage("runs", runs, &before, &after);
+	assert_flat(&before, &after);
+	cluster_free(cluster);
+}
+
+struct pulse {
+	struct cluster *cluster;
+	int64_t from_real_ns;
+};
+
+static bool has_passed(void *arg)
+{
+	const struct pulse *pulse = arg;
+	const struct history *history = daemon_parts(cluster_daemon(pulse->cluster, 0))->history;
+	const struct run *run = history_at(history, 0);
+
+	return run->state == RUN_DONE && run->verdict == VERDICT_PASS &&
+	       run->started_real_ns >= pulse->from_real_ns;
+}
+
+static void come_and_go(struct cluster *cluster)
+{
+	struct world *world = cluster_world(cluster);
+	struct fabric *fabric = world_fabric(world);
+	const struct history *history = daemon_parts(cluster_daemon(cluster, 0))->history;
+	struct pulse pulse = { .cluster = cluster };
+
+	fabric_set_port(fabric, cluster_device(cluster, 1), false);
+	world_run(world, DOWN_NS);
+	cluster_expect(history_at(history, 0), VERDICT_FAIL, ERROR_DEVICE, STAGE_DISCOVER, "device",
+		       "RDT-0132");
+	fabric_set_port(fabric, cluster_device(cluster, 1), true);
+	pulse.from_real_ns = clock_real_ns();
+	assert_true(world_run_until(world, has_passed, &pulse, 2 * INTERVAL_NS));
+}
+
+static void C59_a_link_that_comes_and_goes_a_hundred_times_passes_within_two_intervals(void **state)
+{
+	struct cluster *cluster = cluster_new_pair(41, pulses);
+	struct usage before = { 0 }, after;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		cluster_set(cluster, i, "results", "{ keep_runs: 10 }");
+	}
+	cluster_start_all(cluster);
+	world_run(cluster_world(cluster), 2 * INTERVAL_NS);
+	for (unsigned i = 0; i < CYCLES_BEFORE + CYCLES; i++) {
+		if (i == CYCLES_BEFORE) {
+			before = usage_now(cluster);
+		}
+		come_and_go(cluster);
+	}
+	after = usage_now(cluster);
+	print_usage("cycles", CYCLES, &before, &after);
+	assert_flat(&before, &after);
 	cluster_free(cluster);
 }
 
@@ -155,6 +235,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thousand_queue_pairs_are_one_run),
 		cmocka_unit_test(run_after_run_leaves_nothing_behind),
+		cmocka_unit_test(
+			C59_a_link_that_comes_and_goes_a_hundred_times_passes_within_two_intervals),
 	};
 
 	cmocka_set_test_filter(getenv("CLUSTER_ONLY"));

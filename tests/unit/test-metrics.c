@@ -205,6 +205,46 @@ static void counters_grow_and_gauges_are_replaced_by_the_next_run(void **state)
 	run_free(bad);
 }
 
+/* A run of a second that ended so many seconds after the first one. */
+static void observe_at(struct fixture *fixture, uint64_t second, int verdict)
+{
+	struct run *run = new_run("mixed", verdict);
+
+	run->ended_real_ns += (int64_t)(second * 1000000000);
+	run->started_real_ns = run->ended_real_ns - 1000000000;
+	run->started_mono_ns = 5000000000 + second * 1000000000;
+	add_measurement(run, "n1", "n2", verdict);
+	metrics_observe(fixture->metrics, run);
+	run_free(run);
+}
+
+static void C59_the_time_from_the_first_failing_run_to_the_next_good_one_is_told(void **state)
+{
+	struct fixture *fixture = *state;
+
+	observe_at(fixture, 0, VERDICT_PASS);
+	observe_at(fixture, 10, VERDICT_FAIL);
+	observe_at(fixture, 20, VERDICT_ERROR);
+	scrape(fixture);
+	assert_null(strstr(fixture->out.data, "\nrdmatestd_time_to_recover_seconds{"));
+	/* That says nothing of the path. */
+	observe_at(fixture, 30, VERDICT_UNSUPPORTED);
+	observe_at(fixture, 40, VERDICT_INCONCLUSIVE);
+	observe_at(fixture, 52, VERDICT_DEGRADED);
+	scrape(fixture);
+	assert_line(fixture,
+		    LINE("time_to_recover_seconds{scenario=\"mixed\",peer=\"n2\"} 42.000000000"));
+	observe_at(fixture, 60, VERDICT_PASS);
+	observe_at(fixture, 70, VERDICT_INCONCLUSIVE);
+	scrape(fixture);
+	assert_line(fixture,
+		    LINE("time_to_recover_seconds{scenario=\"mixed\",peer=\"n2\"} 42.000000000"));
+	observe_at(fixture, 80, VERDICT_PASS);
+	scrape(fixture);
+	assert_line(fixture,
+		    LINE("time_to_recover_seconds{scenario=\"mixed\",peer=\"n2\"} 10.000000000"));
+}
+
 static void of_several_ports_the_worst_is_told(void **state)
 {
 	struct fixture *fixture = *state;
@@ -472,6 +512,7 @@ int main(void)
 		TEST(connections_are_counted_and_each_phase_has_a_histogram),
 		TEST(counters_grow_and_gauges_are_replaced_by_the_next_run),
 		TEST(of_several_ports_the_worst_is_told),
+		TEST(C59_the_time_from_the_first_failing_run_to_the_next_good_one_is_told),
 		TEST(the_peer_is_the_other_node_or_both),
 		TEST(a_run_without_measurements_is_counted_alone),
 		TEST(a_measurement_without_a_window_gives_no_rates),
