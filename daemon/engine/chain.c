@@ -17,7 +17,7 @@ static bool allocate(struct chain *chain)
 	size_t batches = slots / chain->post_list;
 
 	chain->wrs = memory_try(slots, sizeof(*chain->wrs));
-	chain->sges = memory_try(slots, sizeof(*chain->sges));
+	chain->sges = memory_try(slots * chain->sge_count, sizeof(*chain->sges));
 	chain->slots = memory_try(slots, sizeof(*chain->slots));
 	chain->batches = memory_try(batches, sizeof(*chain->batches));
 	chain->stamps = memory_try(batches, sizeof(*chain->stamps));
@@ -47,7 +47,7 @@ static void fill_request(struct chain *chain, size_t slot, size_t qp_index, uint
 	bool is_signalled = (slot + 1) % chain->signal_interval == 0;
 
 	flow_request(flow, qp_index, class_index, slot - qp_index * chain->length,
-		     &chain->wrs[slot], &chain->sges[slot]);
+		     &chain->wrs[slot], &chain->sges[slot * chain->sge_count]);
 	chain->wrs[slot].wr_id = slot;
 	chain->wrs[slot].next = is_last ? NULL : &chain->wrs[slot + 1];
 	chain->wrs[slot].send_flags |=
@@ -108,17 +108,19 @@ int chain_init(struct chain *chain, const struct flow *flow, struct error *err)
 	*chain = (struct chain){ .flow = flow,
 				 .is_open = load_is_open(&flow->assignment->workload),
 				 .qp_count = flow->resources->qp_count,
+				 .sge_count = flow->assignment->workload.qp.max_send_sge,
 				 .post_list = workload->post_list,
 				 .signal_interval = workload->signal_interval };
 	if (!workload_queue_ring(&flow->assignment->workload, flow->classes, flow->class_count,
 				 &ring)) {
-		return error_set(err, -E2BIG, ERROR_RESOURCE,
-				 "%zu queue pairs with %llu outstanding, post_list %zu and "
-				 "signal_interval %zu need %llu prepared requests, above %d; lower "
-				 "qp.num_qps, workload.load.outstanding or signal_interval",
-				 chain->qp_count, (unsigned long long)workload->load.outstanding,
-				 chain->post_list, chain->signal_interval,
-				 (unsigned long long)ring.total, LIMIT_RING_WRS);
+		return error_set(
+			err, -E2BIG, ERROR_RESOURCE,
+			"%zu queue pairs with %llu outstanding, post_list %zu and "
+			"signal_interval %zu need %llu prepared requests, above %d; lower "
+			"qp.num_qps, workload.load.outstanding, signal_interval or memory.buffers",
+			chain->qp_count, (unsigned long long)workload->load.outstanding,
+			chain->post_list, chain->signal_interval, (unsigned long long)ring.total,
+			LIMIT_RING_WRS);
 	}
 	chain->length = ring.length;
 	chain->slot_count = chain->length * chain->qp_count;

@@ -41,6 +41,7 @@ struct chain {
 	size_t signal_interval;
 	size_t batch_count; /* of a ring */
 	size_t slot_count; /* of all rings */
+	size_t sge_count; /* entries that a slot has place for */
 	struct ibv_send_wr *wrs;
 	struct ibv_sge *sges;
 	struct chain_slot *slots;

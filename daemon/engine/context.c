@@ -128,6 +128,7 @@ static bool read_event(struct context *context)
 		break;
 	case DEVICE_EVENT_QP:
 	case DEVICE_EVENT_CQ:
+	case DEVICE_EVENT_SRQ:
 		context->owner.failed(context->owner.arg, context, &notice, event);
 		break;
 	case DEVICE_EVENT_OTHER:

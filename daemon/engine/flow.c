@@ -10,6 +10,7 @@
 #include "model/load.h"
 #include "util/memory.h"
 #include "verbs/notify.h"
+#include "verbs/sge.h"
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
@@ -501,8 +502,19 @@ unsigned flow_signal_flags(const struct flow *flow, int kind)
 	return IBV_SEND_SIGNALED | (is_solicited ? IBV_SEND_SOLICITED : 0u);
 }
 
+void flow_pieces(const struct flow *flow, int kind, uint64_t addr, uint64_t length_bytes,
+		 struct ibv_send_wr *wr)
+{
+	uint64_t most = operation_traits(kind) & OPERATION_IS_ATOMIC
+				? 1
+				: flow->assignment->workload.qp.max_send_sge;
+
+	wr->num_sge = sge_split(wr->sg_list, most, addr, (uint32_t)length_bytes,
+				flow->resources->mr->lkey);
+}
+
 void flow_request(const struct flow *flow, size_t qp_index, size_t class_index, uint64_t place,
-		  struct ibv_send_wr *wr, struct ibv_sge *sge)
+		  struct ibv_send_wr *wr, struct ibv_sge *sges)
 {
 	static const enum ibv_wr_opcode opcodes[OPERATION_KINDS] = {
 		[OPERATION_SEND] = IBV_WR_SEND,
@@ -529,13 +541,11 @@ void flow_request(const struct flow *flow, size_t qp_index, size_t class_index, 
 		remote_bytes = offset_bytes + layout->atomic_offset_bytes;
 	}
 
-	*sge = (struct ibv_sge){ .addr = (uintptr_t)flow->resources->buffer + local_bytes,
-				 .length = (uint32_t) class->size_bytes,
-				 .lkey = flow->resources->mr->lkey };
 	*wr = (struct ibv_send_wr){ .opcode = opcodes[class->kind],
 				    .send_flags = class->is_inline ? IBV_SEND_INLINE : 0,
-				    .sg_list = sge,
-				    .num_sge = class->size_bytes > 0 ? 1 : 0 };
+				    .sg_list = sges };
+	flow_pieces(flow, class->kind, (uintptr_t)flow->resources->buffer + local_bytes,
+		    class->size_bytes, wr);
 	if (traits & OPERATION_IS_ATOMIC) {
 		/* Comparing with 0 and swapping with 0 succeeds each time as long as nothing else
 		 * writes there. */

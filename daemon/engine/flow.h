@@ -183,7 +183,11 @@ void flow_stop(struct flow *flow);
 void flow_address(const struct flow *flow, size_t qp_index, struct ibv_send_wr *wr);
 /* What a signalled request of that kind has beside its own flags. */
 unsigned flow_signal_flags(const struct flow *flow, int kind);
-/* Fills in a work request of one class on one queue pair, the place-th of those prepared: all but
- * its wr_id, link and signalling. */
+/* Lets the list of a request, which has place for qp.max_send_sge entries, say that many bytes at
+ * addr of this end's buffer. */
+void flow_pieces(const struct flow *flow, int kind, uint64_t addr, uint64_t length_bytes,
+		 struct ibv_send_wr *wr);
+/* Fills in a work request of one class on one queue pair, the place-th of those prepared, and its
+ * list (flow_pieces): all but its wr_id, link and signalling. */
 void flow_request(const struct flow *flow, size_t qp_index, size_t class_index, uint64_t place,
-		  struct ibv_send_wr *wr, struct ibv_sge *sge);
+		  struct ibv_send_wr *wr, struct ibv_sge *sges);

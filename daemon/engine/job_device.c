@@ -132,7 +132,8 @@ static bool owns_element(const struct job *job, const void *element, uint64_t *r
 			return true;
 		}
 	}
-	return job->resources->send_cq == element || job->resources->recv_cq == element;
+	return job->resources->send_cq == element || job->resources->recv_cq == element ||
+	       job->resources->srq == element;
 }
 
 void job_device_noticed(struct job *job, const struct context *context,
@@ -167,6 +168,9 @@ void job_device_failed(struct job *job, const struct context *context,
 	if (kind == DEVICE_EVENT_CQ) {
 		error_set(&err, -EIO, ERROR_BUG, "a completion queue of %s failed (%s)",
 			  context_name(context), notice->name);
+	} else if (kind == DEVICE_EVENT_SRQ) {
+		error_set(&err, -EIO, ERROR_DEVICE, "the shared receive queue of %s failed (%s)",
+			  context_name(context), notice->name);
 	} else {
 		error_set(&err, -EIO, ERROR_DEVICE, "qp 0x%llx of %s failed (%s)",
 			  (unsigned long long)qp_num, context_name(context), notice->name);
@@ -180,10 +184,10 @@ void job_device_failed(struct job *job, const struct context *context,
 	job_set_failure(job, &err);
 	job->failure.qp_num = job->failure.qp_num ? job->failure.qp_num : qp_num;
 	/*
-	 * Completions tell more of a queue pair's error; nothing comes any more from a completion
+	 * Completions tell more of a queue pair's error; nothing comes any more from, or through, a
 	 * queue that failed.
 	 */
-	if (kind == DEVICE_EVENT_CQ) {
+	if (kind != DEVICE_EVENT_QP) {
 		job_end_traffic(job);
 	}
 }

@@ -66,9 +66,9 @@ static void fill_class(struct pingpong *pingpong, size_t class_index)
 	bool is_inline = flow->is_answering ? of->is_response_inline : of->is_inline;
 	uint8_t *buffer = flow->resources->buffer;
 
-	flow_request(flow, 0, class_index, 0, &class->wr, &class->sge);
-	class->sge.length = (uint32_t)out_bytes;
-	class->wr.num_sge = out_bytes > 0 ? 1 : 0;
+	flow_request(flow, 0, class_index, 0, &class->wr, class->sges);
+	flow_pieces(flow, of->kind, class->sges[0].addr, out_bytes, &class->wr);
+	class->out_bytes = out_bytes;
 	class->wr.wr_id = class_index;
 	class->kind = kind_of(flow, of);
 	class->wr.send_flags = flow_signal_flags(flow, class->kind) |
@@ -208,7 +208,7 @@ static void pingpong_describe(const struct flow *flow, char *text, size_t size_b
 	snprintf(text, size_bytes,
 		 "iteration %llu, a %s of %s on queue pair 0x%x to 0x%llx, lacks %s",
 		 (unsigned long long)pingpong->iteration, operation_names[(*pingpong->card)->kind],
-		 units_format_size((*pingpong->card)->sge.length, size), pingpong->qp->qp_num,
+		 units_format_size((*pingpong->card)->out_bytes, size), pingpong->qp->qp_num,
 		 (unsigned long long)flow->remote->qps[0].qp_num, missing);
 }
 

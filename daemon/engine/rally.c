@@ -88,7 +88,8 @@ static inline bool look_for_receive(struct pingpong *pingpong)
 	pingpong->flow->receives++;
 	number = receives_repost(pingpong->flow->resources, 0, 0, 1);
 	if (unlikely(number != 0)) {
-		fault_call(pingpong->flow, "ibv_post_recv", number, 0, -1, clock_ticks());
+		fault_call(pingpong->flow, pingpong->flow->resources->recv_call, number, 0, -1,
+			   clock_ticks());
 		return false;
 	}
 	pingpong->wants_arrival = false;

@@ -15,7 +15,6 @@
 
 struct pingpong_class {
 	struct ibv_send_wr wr;
-	struct ibv_sge sge;
 	int kind;
 	bool is_fetched; /* its own answer */
 	bool takes_receive; /* seen by a receive; what neither fetches nor takes one is a write,
@@ -26,6 +25,8 @@ struct pingpong_class {
 	struct histogram *latency; /* of the running interval */
 	uint64_t posted; /* since traffic began */
 	uint64_t completed;
+	uint64_t out_bytes;
+	struct ibv_sge sges[LIMIT_SGE];
 };
 
 struct pingpong {

@@ -29,7 +29,7 @@ int receives_repost(struct resources *resources, size_t queue, uint64_t first, u
 
 	/* The chain is cut for the call. */
 	last->next = NULL;
-	number = resources_post_recv(resources, queue, wr);
+	number = resources->post_recv(resources, queue, wr);
 	last->next = next;
 	return number;
 }
@@ -78,7 +78,6 @@ void receives_give_back(struct receives *receives, struct flow *flow, size_t que
 		receives->first[queue] = first + count == depth ? 0 : first + count;
 	}
 	if (number != 0) {
-		fault_call(flow, flow->resources->srq ? "ibv_post_srq_recv" : "ibv_post_recv",
-			   number, queue, -1, now_ticks);
+		fault_call(flow, flow->resources->recv_call, number, queue, -1, now_ticks);
 	}
 }

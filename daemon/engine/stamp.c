@@ -147,13 +147,24 @@ static uint8_t *local_of(const struct stamp *stamp, size_t qp_index, uint64_t po
 	       position % layout->source_slots * layout->slot_bytes;
 }
 
+/* All of its pieces, which lie side by side; of a message of no bytes the place alone. */
+static void move_to(struct ibv_send_wr *wr, const uint8_t *place)
+{
+	uint64_t by = (uintptr_t)place - wr->sg_list->addr;
+
+	wr->sg_list->addr += by;
+	for (int i = 1; i < wr->num_sge; i++) {
+		wr->sg_list[i].addr += by;
+	}
+}
+
 static void fill_payload(const struct stamp *stamp, size_t qp_index, uint64_t number,
-			 struct ibv_send_wr *wr)
+			 uint64_t size_bytes, struct ibv_send_wr *wr)
 {
 	const struct payload payload = { .method = stamp->method,
 					 .qp_index = qp_index,
 					 .number = number,
-					 .size_bytes = wr->sg_list->length,
+					 .size_bytes = size_bytes,
 					 .is_whole = number % stamp->sample == 0 };
 
 	payload_write(&payload, (void *)(uintptr_t)wr->sg_list->addr);
@@ -177,22 +188,23 @@ static void fill_one(struct stamp *stamp, size_t qp_index, uint64_t position,
 	const struct buffer_layout *layout = &stamp->flow->resources->layout;
 	uint32_t class_index = chain_class(stamp->chain, qp_index, position);
 	int kind = stamp->flow->classes[class_index].kind;
+	uint64_t size_bytes = stamp->flow->classes[class_index].size_bytes;
 	bool is_fetched = operation_traits(kind) & OPERATION_FETCHES;
 	struct stamp_qp *qp = &stamp->qps[qp_index];
 	uint64_t number;
 
-	wr->sg_list->addr = (uintptr_t)local_of(stamp, qp_index, position, is_fetched);
+	move_to(wr, local_of(stamp, qp_index, position, is_fetched));
 	switch (kind) {
 	case OPERATION_READ:
 		wr->wr.rdma.remote_addr =
 			remote_of(stamp, qp_index, 0, position % layout->fetched_slots);
 		if (qp->reads++ % stamp->sample == 0) {
-			memset((void *)(uintptr_t)wr->sg_list->addr, 0, wr->sg_list->length);
+			memset((void *)(uintptr_t)wr->sg_list->addr, 0, size_bytes);
 		}
 		break;
 	case OPERATION_WRITE:
 		number = qp->writes++;
-		fill_payload(stamp, qp_index, number, wr);
+		fill_payload(stamp, qp_index, number, size_bytes, wr);
 		wr->wr.rdma.remote_addr = remote_of(stamp, qp_index, layout->write_offset_bytes,
 						    number % layout->write_slots);
 		break;
@@ -203,7 +215,7 @@ static void fill_one(struct stamp *stamp, size_t qp_index, uint64_t position,
 	default:
 		number = qp->messages++;
 		stamp->counts.sent++;
-		fill_payload(stamp, qp_index, number, wr);
+		fill_payload(stamp, qp_index, number, size_bytes, wr);
 		wr->imm_data = htobe32((uint32_t)number);
 		if (kind == OPERATION_WRITE_WITH_IMM) {
 			wr->wr.rdma.remote_addr = remote_of(stamp, qp_index,

@@ -15,6 +15,8 @@
 #define LIMIT_CLASSES 64 /* (operation, size) pairs of a scenario: each has a histogram */
 #define LIMIT_QPS 1024 /* queue pairs of one measurement */
 #define LIMIT_SEND_WR 32768
+#define LIMIT_SGE 32 /* entries of a scatter/gather list */
+#define LIMIT_RECV_SGES (1 << 22) /* of all receives of a job, where one has several */
 #define LIMIT_RING_WRS 65536 /* prepared work requests of one job */
 #define LIMIT_QUEUE_WRS \
 	(1u << 20) /* places in the send and receive queues of one job: pinned by drivers */

@@ -8,10 +8,9 @@
 #include "model/inventory.h"
 
 const char *const port_event_names[] = {
-	"port_err",	  "port_active", "gid_change",	      "lid_change",
-	"pkey_change",	  "sm_change",	 "client_reregister", "device_fatal",
-	"device_removed", "qp_fatal",	 "qp_req_err",	      "qp_access_err",
-	"cq_err",	  NULL,
+	"port_err",   "port_active",	   "gid_change",   "lid_change",     "pkey_change",
+	"sm_change",  "client_reregister", "device_fatal", "device_removed", "qp_fatal",
+	"qp_req_err", "qp_access_err",	   "cq_err",	   "srq_err",	     NULL,
 };
 
 void port_report_add(struct port_report *report, const struct port_event *event)

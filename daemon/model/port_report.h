@@ -29,6 +29,7 @@ enum port_event_kind {
 	PORT_EVENT_QP_REQ_ERR,
 	PORT_EVENT_QP_ACCESS_ERR,
 	PORT_EVENT_CQ_ERR,
+	PORT_EVENT_SRQ_ERR,
 	PORT_EVENT_KINDS
 };
 extern const char *const port_event_names[];

@@ -378,8 +378,9 @@ static double in_flight(const struct measurement *measurement, const struct part
 	const struct totals *totals = &end->totals;
 	double sum_ns = 0;
 
+	/* What was in flight when it failed has no latency, and is missing in the sum. */
 	if (measurement->assignment.workload.workload.pattern != PATTERN_STREAM ||
-	    totals->window_ns == 0) {
+	    totals->window_ns == 0 || totals->operations == 0 || totals->end > END_STOPPED) {
 		return NAN;
 	}
 	for (size_t i = 0; i < totals->class_count; i++) {

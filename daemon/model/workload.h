@@ -66,6 +66,8 @@ struct qp_settings {
 				     device's limit */
 	uint64_t max_send_wr;
 	uint64_t max_recv_wr; /* of each queue pair, or of the one that they share */
+	uint64_t max_send_sge; /* pieces that each send work request gathers */
+	uint64_t max_recv_sge; /* pieces that each receive is scattered to */
 	bool srq; /* one shared receive queue for all queue pairs of an end */
 };
 

@@ -107,6 +107,12 @@ static void check_nothing_moves(struct workload_check *check)
 			check, "qp.srq", "workload.pattern",
 			"is about receives, and pattern connect has none; leave it out");
 	}
+	if (w->qp.max_send_sge > 1 || w->qp.max_recv_sge > 1) {
+		workload_check_complain(
+			check, w->qp.max_send_sge > 1 ? "qp.max_send_sge" : "qp.max_recv_sge",
+			"workload.pattern",
+			"is about work requests, and pattern connect has none; leave it out");
+	}
 	if (w->memory.buffers > 1) {
 		workload_check_complain(check, "memory.buffers", "workload.pattern",
 					"%" PRIu64 " %s", w->memory.buffers, no_memory);

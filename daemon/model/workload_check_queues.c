@@ -153,10 +153,11 @@ static void check_depths(struct workload_check *check)
 		workload_check_complain(
 			check, receives > qp->max_send_wr ? "qp.max_recv_wr" : "qp.max_send_wr",
 			"qp.num_qps",
-			"%" PRIu64 " queue pairs with %" PRIu64 " sends and %" PRIu64
-			" receives each have room for %" PRIu64
+			"%" PRIu64 " queue pairs with %" PRIu64 " sends each and %" PRIu64
+			" receives %s have room for %" PRIu64
 			" work requests, above %u; lower one of them",
-			qp->num_qps, qp->max_send_wr, receives, total, LIMIT_QUEUE_WRS);
+			qp->num_qps, qp->max_send_wr, receives,
+			qp->srq ? "in all (qp.srq)" : "each", total, LIMIT_QUEUE_WRS);
 	}
 }
 
@@ -170,7 +171,7 @@ static void check_shared(struct workload_check *check)
 	if (w->qp.qp_type == QP_TYPE_UC) {
 		workload_check_complain(check, "qp.srq", "qp.qp_type",
 					"UC has no shared receive queues; leave it out, or use RC");
-	} else if (!workload_takes_receives(w)) {
+	} else if (!workload_takes_receives(w) && !workload_has_writes_with_immediate(w)) {
 		workload_check_complain(
 			check, "qp.srq", "workload.ops",
 			"is about receives, and no operation takes one; leave it out, or use send");
@@ -179,6 +180,74 @@ static void check_shared(struct workload_check *check)
 		workload_check_complain(
 			check, "qp.srq", "workload.verify.method",
 			"which receive got what is not known of a shared queue; leave out one of the two");
+	}
+}
+
+/* Lists of several entries take memory that nobody else accounts for. */
+static void check_receive_lists(struct workload_check *check)
+{
+	const struct workload *w = check->workload;
+	uint64_t queues = workload_queue_receive_queues(w);
+	uint64_t total;
+
+	if (w->qp.max_recv_sge <= 1 || workload_is_connecting(w)) {
+		return;
+	}
+	if (!workload_takes_receives(w) && !workload_is_verified(w)) {
+		workload_check_complain(
+			check, "qp.max_recv_sge", "workload.ops",
+			"%" PRIu64
+			" is about receives, and no operation takes one; leave it out, or use send",
+			w->qp.max_recv_sge);
+	}
+	total = queues * w->qp.max_recv_wr * w->qp.max_recv_sge;
+	if (total > LIMIT_RECV_SGES) {
+		workload_check_complain(check, "qp.max_recv_sge", "qp.max_recv_wr",
+					"%" PRIu64 " in each of %" PRIu64
+					" receives (qp.max_recv_wr %" PRIu64 " x %" PRIu64
+					" queues) are %" PRIu64
+					" entries, above %d; lower one of them",
+					w->qp.max_recv_sge, queues * w->qp.max_recv_wr,
+					w->qp.max_recv_wr, queues, total, LIMIT_RECV_SGES);
+	}
+}
+
+/*
+ * Signalled requests alone are solicited: what comes before the next of them must find receives,
+ * for nobody wakes who would post more. Those that are used up are given back recv_batch at a time.
+ */
+static void check_unheard(struct workload_check *check)
+{
+	const struct workload *w = check->workload;
+	const struct workload_settings *settings = &w->workload;
+	uint64_t senders = w->qp.srq ? w->qp.num_qps : 1;
+	uint64_t batch = workload_queue_recv_batch(w);
+	uint64_t posted = w->qp.max_recv_wr - (batch < w->qp.max_recv_wr ? batch - 1 : 0);
+	uint64_t unheard = senders * (settings->signal_interval - 1) + 1;
+
+	if (settings->signal_interval <= 1) {
+		return;
+	}
+	for (size_t i = 0; i < settings->op_count; i++) {
+		if (!(operation_traits(settings->ops[i].kind) & OPERATION_TAKES_RECEIVE)) {
+			workload_check_complain(
+				check, "cq.solicited", "workload.signal_interval",
+				"of a mix with operations that take no receive any number of messages may come "
+				"between two that are signalled, and so solicited: their receiver would sleep while its receives "
+				"run out; use signal_interval: 1, or leave one of the two out");
+			return;
+		}
+	}
+	if (unheard > posted) {
+		workload_check_complain(
+			check, "cq.solicited", "workload.signal_interval",
+			"with signal_interval %" PRIu64 " %" PRIu64
+			" messages may come until one wakes their receiver, which then has %" PRIu64
+			" receives (qp.max_recv_wr %" PRIu64
+			" without those that it did not post again yet): lower it to %" PRIu64
+			", or raise qp.max_recv_wr to %" PRIu64,
+			settings->signal_interval, unheard, posted, w->qp.max_recv_wr,
+			(posted - 1) / senders + 1, 2 * unheard);
 	}
 }
 
@@ -198,6 +267,8 @@ static void check_solicited(struct workload_check *check)
 		workload_check_complain(
 			check, "cq.solicited", "workload.ops",
 			"is about messages, and no operation takes a receive; leave it out, or use send");
+	} else {
+		check_unheard(check);
 	}
 }
 
@@ -220,6 +291,48 @@ static void check_moderation(struct workload_check *check)
 			check, "cq.moderation.period", "cq.moderation.count",
 			"a device takes both: a count of 1 or more, and a period of whole microseconds, without which the last "
 			"completions would never be told; such as { count: 16, period: 20us }");
+	} else if (cq->moderation_count == 1) {
+		workload_check_complain(
+			check, "cq.moderation.count", "cq.moderation.period",
+			"each completion is told at once then: that moderates nothing; use 2 or more, or leave it out");
+	} else if (cq->moderation_count > check->workload->workload.load.outstanding) {
+		workload_check_complain(
+			check, "cq.moderation.count", load_outstanding_key(check->workload),
+			"%" PRIu64 " completions never wait where %" PRIu64
+			" operations may be in flight: each would wait for the period; lower it to that",
+			cq->moderation_count, check->workload->workload.load.outstanding);
+	}
+}
+
+static void check_buffers(struct workload_check *check)
+{
+	const struct workload *w = check->workload;
+	const struct workload_settings *settings = &w->workload;
+	uint64_t receives = w->qp.max_recv_wr / (w->qp.srq ? w->qp.num_qps : 1);
+	bool has_sends = operation_has(settings->ops, settings->op_count, OPERATION_SEND) ||
+			 operation_has(settings->ops, settings->op_count, OPERATION_SEND_WITH_IMM);
+	bool has_payload = false;
+
+	if (w->memory.buffers <= 1 || workload_is_answered(w) || workload_is_connecting(w)) {
+		return;
+	}
+	for (size_t i = 0; i < settings->op_count; i++) {
+		has_payload |= !(operation_traits(settings->ops[i].kind) & OPERATION_IS_ATOMIC);
+	}
+	if (!has_payload) {
+		workload_check_complain(
+			check, "memory.buffers", "workload.ops",
+			"%" PRIu64
+			" buffers, and atomics alone, which all change one word; leave it out, or add other operations",
+			w->memory.buffers);
+	} else if (has_sends && w->memory.buffers > receives) {
+		workload_check_complain(check, "memory.buffers", "qp.max_recv_wr",
+					"what is sent comes to a receive's buffer, and %" PRIu64
+					" buffers of each queue pair have %" PRIu64
+					" receives (qp.max_recv_wr); raise that to %" PRIu64
+					", or lower memory.buffers",
+					w->memory.buffers, receives,
+					w->memory.buffers * (w->qp.srq ? w->qp.num_qps : 1));
 	}
 }
 
@@ -304,8 +417,10 @@ void workload_check_queues(struct workload_check *check)
 {
 	check_depths(check);
 	check_shared(check);
+	check_receive_lists(check);
 	check_solicited(check);
 	check_moderation(check);
+	check_buffers(check);
 	check_recv_post_list(check);
 	/* A ping-pong allows one of each: said once, with the cure that leads somewhere. */
 	if (workload_is_answered(check->workload)) {
@@ -332,14 +447,17 @@ void workload_check_queues_ring(struct workload_check *check)
 	}
 	count = operation_classes(settings->ops, settings->op_count, 0, classes, &total);
 	if (count > 0 && !workload_queue_ring(w, classes, count, &ring)) {
-		workload_check_complain(check, load_outstanding_key(w), "workload.signal_interval",
-					"%" PRIu64 " with signal_interval %" PRIu64
-					", post_list %" PRIu64
-					", %zu pairs of operation and size and "
-					"%" PRIu64 " queue pairs needs %" PRIu64
-					" prepared work requests, above %d; lower one of them",
-					settings->load.outstanding, settings->signal_interval,
-					settings->post_list, count, w->qp.num_qps, ring.total,
-					LIMIT_RING_WRS);
+		bool is_of_buffers = w->memory.buffers > workload_queue_depth_most(w);
+
+		workload_check_complain(
+			check, is_of_buffers ? "memory.buffers" : load_outstanding_key(w),
+			"workload.signal_interval",
+			"%" PRIu64 " with signal_interval %" PRIu64 ", post_list %" PRIu64
+			", %zu pairs of operation and size and "
+			"%" PRIu64 " queue pairs needs %" PRIu64
+			" prepared work requests, above %d; lower one of them",
+			is_of_buffers ? w->memory.buffers : settings->load.outstanding,
+			settings->signal_interval, settings->post_list, count, w->qp.num_qps,
+			ring.total, LIMIT_RING_WRS);
 	}
 }

@@ -52,6 +52,10 @@ static int check_device_limits(struct plan_pair *pair, const struct endpoint *en
 	    (r = check_limit(pair, endpoint, "qp.max_recv_wr",
 			     workload->qp.srq ? 0 : workload->qp.max_recv_wr, "max_qp_wr",
 			     limits->max_qp_wr)) < 0 ||
+	    (r = check_limit(pair, endpoint, "qp.max_send_sge", workload->qp.max_send_sge,
+			     "max_sge", limits->max_sge)) < 0 ||
+	    (r = check_limit(pair, endpoint, "qp.max_recv_sge", workload->qp.max_recv_sge,
+			     "max_sge", limits->max_sge)) < 0 ||
 	    (r = check_limit(pair, endpoint, "qp.num_qps", workload->qp.num_qps, "max_qp",
 			     limits->max_qp)) < 0 ||
 	    (r = check_limit(pair, endpoint, "workload.ops[].size",

@@ -75,6 +75,7 @@ void cm_fill(const struct cm_connection *connection, struct rdma_conn_param *ret
 		.flow_control = 1,
 		.retry_count = (uint8_t)qp->retry_cnt,
 		.rnr_retry_count = (uint8_t)qp->rnr_retry,
+		.srq = resources->srq != NULL,
 		.qp_num = resources->qps[connection->index]->qp_num,
 	};
 }

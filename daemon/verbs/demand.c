@@ -80,6 +80,22 @@ static int check_version(const struct assignment *assignment, struct error *err)
 			(unsigned long long)qp->max_send_wr, (unsigned long long)qp->max_recv_wr,
 			LIMIT_SEND_WR);
 	}
+	if (qp->max_send_sge < 1 || qp->max_send_sge > LIMIT_SGE || qp->max_recv_sge < 1 ||
+	    qp->max_recv_sge > LIMIT_SGE) {
+		return error_set(
+			err, -EINVAL, ERROR_INPUT,
+			"qp.max_send_sge %llu and qp.max_recv_sge %llu must be within 1 to %d",
+			(unsigned long long)qp->max_send_sge, (unsigned long long)qp->max_recv_sge,
+			LIMIT_SGE);
+	}
+	if (qp->max_recv_sge > 1 &&
+	    workload_queue_receive_queues(workload) * qp->max_recv_wr * qp->max_recv_sge >
+		    LIMIT_RECV_SGES) {
+		return error_set(err, -EINVAL, ERROR_INPUT,
+				 "qp.max_recv_sge %llu in all receives are more than %d entries; "
+				 "lower it, or qp.max_recv_wr",
+				 (unsigned long long)qp->max_recv_sge, LIMIT_RECV_SGES);
+	}
 	if (demand_mtu(qp->path_mtu) == 0) {
 		return error_set(err, -EINVAL, ERROR_INPUT,
 				 "qp.path_mtu %llu is none of 256, 512, 1024, 2048, 4096 bytes",
@@ -128,12 +144,13 @@ static void compute_rights(const struct assignment *assignment, struct demand *r
 		ret->mr_access |= IBV_ACCESS_LOCAL_WRITE;
 	}
 	ret->has_atomics = (from_us | from_them) & OPERATION_IS_ATOMIC;
+	ret->has_reads = from_us & OPERATION_READS;
 	ret->recv_depth = from_them & OPERATION_TAKES_RECEIVE ? assignment->workload.qp.max_recv_wr
 							      : 0;
 }
 
 /* What both ends do to each other's memory: each is one and the other. */
-static uint32_t odp_needs(unsigned traits)
+static uint32_t odp_needs(unsigned traits, bool is_shared)
 {
 	uint32_t needs = 0;
 
@@ -141,7 +158,7 @@ static uint32_t odp_needs(unsigned traits)
 		needs |= IBV_ODP_SUPPORT_SEND;
 	}
 	if (traits & OPERATION_TAKES_RECEIVE) {
-		needs |= IBV_ODP_SUPPORT_RECV;
+		needs |= is_shared ? IBV_ODP_SUPPORT_SRQ_RECV : IBV_ODP_SUPPORT_RECV;
 	}
 	if (traits & OPERATION_PLACES) {
 		needs |= IBV_ODP_SUPPORT_WRITE;
@@ -164,7 +181,8 @@ static void compute_paging(const struct assignment *assignment, struct demand *r
 	}
 	ret->mr_access |= IBV_ACCESS_ON_DEMAND;
 	for (size_t i = 0; i < workload->op_count; i++) {
-		ret->odp_needs |= odp_needs(operation_traits(workload->ops[i].kind));
+		ret->odp_needs |= odp_needs(operation_traits(workload->ops[i].kind),
+					    assignment->workload.qp.srq);
 	}
 }
 
@@ -309,6 +327,14 @@ static int check_limits(const struct demand *demand, const struct assignment *as
 		{ "qp.max_recv_wr", demand->recv_depth,
 		  demand->is_shared ? "max_srq_wr" : "max_qp_wr",
 		  limit_of(demand->is_shared ? attr->max_srq_wr : attr->max_qp_wr), "lower it" },
+		{ "qp.max_send_sge", qp->max_send_sge, "max_sge", limit_of(attr->max_sge),
+		  "lower it" },
+		{ "qp.max_send_sge",
+		  demand->has_reads && qp->max_send_sge > 1 ? qp->max_send_sge : 0, "max_sge_rd",
+		  limit_of(attr->max_sge_rd), "lower it, or take read out of workload.ops" },
+		{ "qp.max_recv_sge", demand->recv_depth > 0 ? qp->max_recv_sge : 0,
+		  demand->is_shared ? "max_srq_sge" : "max_sge",
+		  limit_of(demand->is_shared ? attr->max_srq_sge : attr->max_sge), "lower it" },
 		{ "the send completion queue (cq.size)", demand->send_cqe, "max_cqe",
 		  limit_of(attr->max_cqe), cq_cure },
 		{ "the receive completion queue (cq.size)", demand->recv_cqe, "max_cqe",

@@ -21,6 +21,7 @@ struct demand {
 	unsigned qp_access; /* IBV_ACCESS_*: what the peer may do through our queue pairs */
 	unsigned mr_access; /* the least the region needs */
 	bool has_atomics; /* of either end */
+	bool has_reads; /* posted by this end */
 	uint32_t odp_needs; /* enum ibv_odp_transport_cap_bits of the transport; 0: no paging */
 	uint64_t recv_depth; /* receives a receive queue keeps posted; 0: the peer takes none */
 	bool is_shared; /* one receive queue for all queue pairs */

@@ -157,9 +157,10 @@ static const struct {
 	{ IBV_EVENT_QP_REQ_ERR, DEVICE_EVENT_QP, PORT_EVENT_QP_REQ_ERR },
 	{ IBV_EVENT_QP_ACCESS_ERR, DEVICE_EVENT_QP, PORT_EVENT_QP_ACCESS_ERR },
 	{ IBV_EVENT_CQ_ERR, DEVICE_EVENT_CQ, PORT_EVENT_CQ_ERR },
+	{ IBV_EVENT_SRQ_ERR, DEVICE_EVENT_SRQ, PORT_EVENT_SRQ_ERR },
 };
 
-/* `element` of an event is a union: of a port, a queue pair or a completion queue. */
+/* `element` of an event is a union: of a port, a queue pair or a queue. */
 static enum device_event classify(const struct ibv_async_event *event, struct device_notice *ret)
 {
 	for (size_t i = 0; i < sizeof(known_events) / sizeof(known_events[0]); i++) {
@@ -176,6 +177,9 @@ static enum device_event classify(const struct ibv_async_event *event, struct de
 			break;
 		case DEVICE_EVENT_CQ:
 			ret->element = event->element.cq;
+			break;
+		case DEVICE_EVENT_SRQ:
+			ret->element = event->element.srq;
 			break;
 		default:
 			break;

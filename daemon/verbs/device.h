@@ -38,6 +38,7 @@ enum device_event {
 	DEVICE_EVENT_PORT, /* a port, its addresses or its keys changed: worth a scan */
 	DEVICE_EVENT_QP, /* a queue pair failed */
 	DEVICE_EVENT_CQ, /* a completion queue overran */
+	DEVICE_EVENT_SRQ, /* a shared receive queue failed */
 	DEVICE_EVENT_OTHER,
 };
 
@@ -45,7 +46,7 @@ enum device_event {
 struct device_notice {
 	int event; /* enum port_event_kind; PORT_EVENT_KINDS: none of those that are told further */
 	uint64_t port_num; /* that it is about, or 0 */
-	const void *element; /* queue pair or completion queue, only to be compared with; or NULL */
+	const void *element; /* queue pair or queue, only to be compared with; or NULL */
 	const char *name; /* a static word of libibverbs */
 };
 

@@ -20,9 +20,10 @@ bool pkey_reaches(uint16_t a, uint16_t b);
 int pkey_refuse(int ret, enum error_stage stage, struct error *err);
 /*
  * The entry that qp.pkey asks for: the port's membership of that partition, full before limited;
- * without qp.pkey the entry qp.pkey_index, which must be in the table. 0 with the index and what
- * is there (0: it cannot be read); or -ENOENT with err (DEVICE, call "pkey") telling what the port
- * has. Asks the device: on a setup thread.
+ * without qp.pkey the entry qp.pkey_index, which must be in the table and not be empty. 0 with the
+ * index and what is there (0: it cannot be read); or -ENOENT with err (DEVICE, call "pkey") telling
+ * what the port has, or -EIO where a partition is asked for by value and entries cannot be read.
+ * Asks the device: on a setup thread.
  */
 int pkey_find(const struct device *device, uint64_t port_num, const struct ibv_port_attr *port,
 	      const struct qp_settings *qp, uint16_t *ret_index, uint16_t *ret_pkey,

@@ -17,8 +17,8 @@ static struct ibv_qp *try_create(struct ibv_pd *pd, const struct queue_pair_wish
 			.max_send_wr = (uint32_t)wish->max_send_wr,
 			/* Some providers refuse a receive queue of none. */
 			.max_recv_wr = wish->max_recv_wr ? (uint32_t)wish->max_recv_wr : 1,
-			.max_send_sge = 1,
-			.max_recv_sge = 1,
+			.max_send_sge = (uint32_t)wish->max_send_sge,
+			.max_recv_sge = (uint32_t)wish->max_recv_sge,
 			.max_inline_data = (uint32_t)inline_bytes,
 		},
 	};
@@ -90,6 +90,16 @@ static int refused(int error, const struct device *device, struct ibv_pd *pd,
 	if (wish->max_recv_wr > 1 && is_cured_by(pd, &less)) {
 		return above_limit(error, "qp.max_recv_wr", wish->max_recv_wr, device, "lower it",
 				   err);
+	}
+	less = *wish;
+	less.max_send_sge = less.max_recv_sge = 1;
+	less.max_inline_bytes = wish->min_inline_bytes;
+	if (wish->max_send_sge + wish->max_recv_sge > 2 && is_cured_by(pd, &less)) {
+		return wish->max_send_sge > 1
+			       ? above_limit(error, "qp.max_send_sge", wish->max_send_sge, device,
+					     "lower it, or qp.max_send_wr", err)
+			       : above_limit(error, "qp.max_recv_sge", wish->max_recv_sge, device,
+					     "lower it, or qp.max_recv_wr", err);
 	}
 	return used_up(error, device, err);
 }

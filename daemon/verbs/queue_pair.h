@@ -17,6 +17,8 @@ struct queue_pair_wish {
 	struct ibv_srq *srq; /* NULL: a receive queue of its own */
 	uint64_t max_send_wr;
 	uint64_t max_recv_wr;
+	uint64_t max_send_sge;
+	uint64_t max_recv_sge;
 	uint64_t max_inline_bytes; /* in: to ask for first; out: what the device gave */
 	uint64_t min_inline_bytes; /* less than max_inline_bytes is tried, but not below this */
 };

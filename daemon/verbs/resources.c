@@ -14,6 +14,7 @@
 #include "verbs/demand.h"
 #include "verbs/notify.h"
 #include "verbs/pkey.h"
+#include "verbs/sge.h"
 
 #define PSN_MASK 0xffffffu
 #define EMPTY_BUFFER_BYTES 4096 /* operations without payload need a region all the same */
@@ -98,7 +99,8 @@ static int create_srq(struct resources *resources, const struct demand *demand, 
 {
 	uint64_t started_mono_ns = call_begin("ibv_create_srq");
 	struct ibv_srq_init_attr init = {
-		.attr = { .max_wr = (uint32_t)demand->recv_depth, .max_sge = 1 },
+		.attr = { .max_wr = (uint32_t)demand->recv_depth,
+			  .max_sge = (uint32_t)resources->recv_sge },
 	};
 
 	resources->srq = ibv_create_srq(resources->pd, &init);
@@ -159,7 +161,9 @@ static void fill_wish(struct resources *resources, const struct demand *demand,
 		.recv_cq = resources->recv_cq,
 		.srq = resources->srq,
 		.max_send_wr = workload_queue_send_depth(&assignment->workload),
-		.max_recv_wr = demand->recv_depth,
+		.max_recv_wr = resources->srq ? 0 : demand->recv_depth,
+		.max_send_sge = assignment->workload.qp.max_send_sge,
+		.max_recv_sge = resources->recv_sge,
 		.max_inline_bytes = demand->max_inline_bytes,
 		.min_inline_bytes = demand->is_inline_fixed ? demand->max_inline_bytes
 							    : demand->min_inline_bytes,
@@ -269,58 +273,68 @@ static void prepare_receives(struct resources *resources)
 
 	for (size_t i = 0; i < resources->recv_queues * depth; i++) {
 		size_t queue = i / depth;
+		struct ibv_sge *sges = &resources->recv_sges[i * resources->recv_sge];
+		/* A shared queue takes its buffers from the parts of all queue pairs. */
+		size_t part = resources->srq ? i % resources->qp_count : queue;
+		uint64_t turn = resources->srq ? i / resources->qp_count : i % depth;
+		uint64_t addr = (uint64_t)(uintptr_t)resources->buffer +
+				part * layout->stride_bytes + layout->half_bytes +
+				turn % layout->receive_slots * layout->slot_bytes;
 
-		resources->recv_sges[i] = (struct ibv_sge){
-			.addr = (uint64_t)(uintptr_t)resources->buffer +
-				queue * layout->stride_bytes + layout->half_bytes +
-				i % depth % layout->receive_slots * layout->slot_bytes,
-			.length = (uint32_t)layout->slot_bytes,
-			.lkey = resources->mr->lkey,
-		};
 		resources->recv_wrs[i] = (struct ibv_recv_wr){
 			.wr_id = queue,
 			.next = i % depth + 1 < depth ? &resources->recv_wrs[i + 1] : NULL,
-			.sg_list = &resources->recv_sges[i],
-			.num_sge = 1,
+			.sg_list = sges,
+			.num_sge = sge_split(sges, resources->recv_sge, addr,
+					     (uint32_t)layout->slot_bytes, resources->mr->lkey),
 		};
 	}
 }
 
-int resources_post_recv(struct resources *resources, uint64_t queue, struct ibv_recv_wr *wr)
+static int post_own(struct resources *resources, uint64_t queue, struct ibv_recv_wr *wr)
 {
 	struct ibv_recv_wr *bad;
 
-	return resources->srq ? ibv_post_srq_recv(resources->srq, wr, &bad)
-			      : ibv_post_recv(resources->qps[queue], wr, &bad);
+	return ibv_post_recv(resources->qps[queue], wr, &bad);
+}
+
+static int post_shared(struct resources *resources, uint64_t queue, struct ibv_recv_wr *wr)
+{
+	struct ibv_recv_wr *bad;
+
+	(void)queue;
+	return ibv_post_srq_recv(resources->srq, wr, &bad);
 }
 
 static int post_receives(struct resources *resources, struct steps *steps, struct error *err)
 {
 	uint64_t depth = resources->recv_depth;
-	const char *call = resources->srq ? "ibv_post_srq_recv" : "ibv_post_recv";
 
 	resources->recv_queues = resources->srq ? 1 : resources->qp_count;
+	resources->post_recv = resources->srq ? post_shared : post_own;
+	resources->recv_call = resources->srq ? "ibv_post_srq_recv" : "ibv_post_recv";
 
 	if (depth == 0) {
 		return 0;
 	}
 	resources->recv_wrs =
 		memory_try(resources->recv_queues * depth, sizeof(struct ibv_recv_wr));
-	resources->recv_sges = memory_try(resources->recv_queues * depth, sizeof(struct ibv_sge));
+	resources->recv_sges = memory_try(resources->recv_queues * depth * resources->recv_sge,
+					  sizeof(struct ibv_sge));
 	if (!resources->recv_wrs || !resources->recv_sges) {
 		return error_set(
 			err, -ENOMEM, ERROR_RESOURCE,
-			"no memory for %llu receives on each of %zu queue pairs; lower qp.max_recv_wr or qp.num_qps",
-			(unsigned long long)depth, resources->qp_count);
+			"no memory for %llu receives of each of %zu receive queues; lower qp.max_recv_wr or qp.num_qps",
+			(unsigned long long)depth, resources->recv_queues);
 	}
 	prepare_receives(resources);
 	for (uint64_t i = 0; i < resources->recv_queues; i++) {
-		uint64_t started_mono_ns = call_begin(call);
-		int error = resources_post_recv(resources, i, &resources->recv_wrs[i * depth]);
+		uint64_t started_mono_ns = call_begin(resources->recv_call);
+		int error = resources->post_recv(resources, i, &resources->recv_wrs[i * depth]);
 
 		if (error != 0) {
 			return error_set_call(
-				err, error, ERROR_DEVICE, STAGE_RESOURCE, call,
+				err, error, ERROR_DEVICE, STAGE_RESOURCE, resources->recv_call,
 				"%llu receives of %llu bytes cannot be posted on %s 0x%x of %s",
 				(unsigned long long)depth,
 				(unsigned long long)resources->layout.slot_bytes,
@@ -357,6 +371,7 @@ static int build(struct resources *resources, const struct assignment *assignmen
 	}
 	resources->layout = demand.layout;
 	resources->recv_depth = demand.recv_depth;
+	resources->recv_sge = assignment->workload.qp.max_recv_sge;
 	ret = create_shared(resources, &demand, &assignment->workload, steps, err);
 	if (ret < 0) {
 		return ret;

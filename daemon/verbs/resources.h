@@ -53,6 +53,11 @@ struct resources {
 	 */
 	struct ibv_recv_wr *recv_wrs;
 	struct ibv_sge *recv_sges;
+	uint64_t recv_sge; /* entries of a receive */
+	/* Chosen once: receives of one receive queue; 0, or a positive errno as ibv_post_recv(3)
+	 * and ibv_post_srq_recv(3) give it. By the one thread that has the resources. */
+	int (*post_recv)(struct resources *resources, uint64_t queue, struct ibv_recv_wr *wr);
+	const char *recv_call; /* which of these it is */
 	uint32_t *psns;
 	/* Of our port. */
 	uint64_t lid;
@@ -89,8 +94,5 @@ int resources_make_qp(struct resources *resources, size_t slot, struct steps *st
 		      struct error *err);
 /* An empty slot too. */
 void resources_drop_qp(struct resources *resources, size_t slot, struct steps *steps);
-/* Receives of one receive queue: 0, or a positive errno as ibv_post_recv(3) and
- * ibv_post_srq_recv(3) give it. By the one thread that has the resources. */
-int resources_post_recv(struct resources *resources, uint64_t queue, struct ibv_recv_wr *wr);
 /* NULL and half-built ones too. Queue pairs first; steps may be NULL. */
 void resources_free(struct resources *resources, struct steps *steps);

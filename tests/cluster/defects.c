@@ -28,6 +28,11 @@ static const char scenarios[] =
 	"    qp: { rnr_retry: 2, max_recv_wr: 16 }\n"
 	"    workload: { pattern: stream, load: { outstanding: 8 }, ops: [{ op: send, size: 4KiB }] }\n"
 	"    run: { warmup: 0s, duration: 2s }\n"
+	"  - name: shared\n"
+	"    disruptive: true\n"
+	"    qp: { srq: true, num_qps: 2, max_recv_wr: 64 }\n"
+	"    workload: { pattern: stream, load: { outstanding: 8 }, ops: [{ op: send, size: 4KiB }] }\n"
+	"    run: { warmup: 0s, duration: 2s }\n"
 	"  - name: short\n"
 	"    workload: { pattern: pingpong, ops: [{ op: write, size: 8B }] }\n"
 	"    run: { warmup: 0s, iterations: 50 }\n"
@@ -151,6 +156,26 @@ static void C52_a_completion_queue_that_overruns_ends_the_run_at_once(void **sta
 	}
 }
 
+static void a_shared_receive_queue_that_fails_ends_the_run_by_its_name(void **state)
+{
+	struct cluster *cluster = new_pair();
+	const struct measurement *m;
+	const struct run *run;
+	char id[32];
+
+	cluster_start_all(cluster);
+	begin(cluster, "shared", id);
+	fabric_fail_srqs(world_fabric(cluster_world(cluster)), cluster_device(cluster, 1));
+	run = cluster_wait_run(cluster, 0, id);
+	cluster_expect(run, VERDICT_FAIL, ERROR_DEVICE, STAGE_RUN, "ibv_get_async_event", NULL);
+	m = first_of(run);
+	expect_says(m->first_error.error.text, "the shared receive queue of fake1 failed");
+	assert_string_equal(m->first_error.node, "node02");
+	assert_int_equal(m->responder.totals.port_report.events[0].kind, PORT_EVENT_SRQ_ERR);
+	cluster_expect_pass(cluster, 0, "shared");
+	cluster_free(cluster);
+}
+
 static void C09_roce_v1_at_one_end_is_refused_with_both_types(void **state)
 {
 	for (size_t index = 0; index < 2; index++) {
@@ -200,6 +225,7 @@ int main(void)
 		cmocka_unit_test(C49_a_receive_that_is_too_short_is_one_incident),
 		cmocka_unit_test(C47_a_receiver_that_posts_nothing_is_named_as_the_cause),
 		cmocka_unit_test(C52_a_completion_queue_that_overruns_ends_the_run_at_once),
+		cmocka_unit_test(a_shared_receive_queue_that_fails_ends_the_run_by_its_name),
 		cmocka_unit_test(C09_roce_v1_at_one_end_is_refused_with_both_types),
 		cmocka_unit_test(
 			C65_a_daemon_of_another_version_is_told_and_passes_once_it_is_the_same),

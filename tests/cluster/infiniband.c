@@ -41,6 +41,10 @@ static const char scenarios[] =
 	"    qp: { pkey: 0x8001 }\n"
 	"    workload: { pattern: pingpong, ops: [{ op: write, size: 8B }] }\n"
 	"    run: { warmup: 0s, iterations: 50 }\n"
+	"  - name: empty\n"
+	"    qp: { pkey_index: 1 }\n"
+	"    workload: { pattern: pingpong, ops: [{ op: write, size: 8B }] }\n"
+	"    run: { warmup: 0s, iterations: 50 }\n"
 	"  - name: by-manager\n"
 	"    qp: { cm: rdma_cm }\n"
 	"    workload: { pattern: pingpong, ops: [{ op: write, size: 8B }] }\n"
@@ -142,6 +146,10 @@ static void a_port_outside_of_the_partition_is_told_with_what_it_has(void **stat
 		"fake1 port 1 is in no partition 0x0001 (qp.pkey): its P_Key table has 0xffff;");
 	/* Without qp.pkey both take their first entry. */
 	expect_refused(cluster, "rc", STAGE_CONNECT, "are of different partitions");
+	/* It is in the table, and there is nothing. */
+	expect_refused(cluster, "empty", STAGE_RESOURCE,
+		       "entry 1 (qp.pkey_index) of the P_Key table of fake1 port 1 is empty; the "
+		       "table has 0xffff:");
 	cluster_free(cluster);
 }
 

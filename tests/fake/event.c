@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "fake/nic.h"
+#include "fake/srq.h"
 
 static void add_token(int fd)
 {
@@ -41,6 +42,28 @@ void async_raise(struct fake_context *context, const struct ibv_async_event *eve
 	add_token(context->verbs.context.async_fd);
 }
 
+void fabric_fail_srqs(struct fabric *fabric, const char *name)
+{
+	struct fake_context *context;
+
+	nic_lock(fabric);
+	list_each(context, &nic_device(fabric, name)->contexts, link) {
+		struct object *object;
+
+		list_each(object, &context->objects, link) {
+			if (object->kind == OBJECT_SRQ) {
+				struct fake_srq *srq = list_entry(object, struct fake_srq, object);
+				struct ibv_async_event event = { .element.srq = &srq->ib,
+								 .event_type = IBV_EVENT_SRQ_ERR };
+
+				srq->ring.head = srq->ring.tail;
+				async_raise(context, &event);
+			}
+		}
+	}
+	nic_unlock(fabric);
+}
+
 void async_raise_device(struct fabric_device *device, enum ibv_event_type type)
 {
 	struct ibv_async_event event = { .element.port_num = NIC_PORT, .event_type = type };
@@ -53,7 +76,8 @@ void async_raise_device(struct fabric_device *device, enum ibv_event_type type)
 
 static bool is_of_element(const struct ibv_async_event *event)
 {
-	return event->event_type == IBV_EVENT_CQ_ERR || event->event_type == IBV_EVENT_QP_FATAL ||
+	return event->event_type == IBV_EVENT_CQ_ERR || event->event_type == IBV_EVENT_SRQ_ERR ||
+	       event->event_type == IBV_EVENT_QP_FATAL ||
 	       event->event_type == IBV_EVENT_QP_REQ_ERR ||
 	       event->event_type == IBV_EVENT_QP_ACCESS_ERR;
 }
@@ -78,6 +102,9 @@ static struct object *owner_of(const struct ibv_async_event *event)
 {
 	if (event->event_type == IBV_EVENT_CQ_ERR) {
 		return &cq_of(event->element.cq)->object;
+	}
+	if (event->event_type == IBV_EVENT_SRQ_ERR) {
+		return &srq_of(event->element.srq)->object;
 	}
 	return is_of_element(event) ? &qp_of(event->element.qp)->object : NULL;
 }

@@ -178,6 +178,8 @@ struct fabric_counters {
 	uint64_t duplicates; /* requests received again */
 	uint64_t silent_drops; /* packets for no queue pair, or one that does not take them */
 	uint64_t pkey_violations; /* packets of another partition, dropped */
+	uint64_t send_sges; /* entries of the lists of all that was posted */
+	uint64_t recv_sges;
 	uint64_t ways_by_lid; /* address vectors (RTR, address handles) without a GRH */
 };
 
@@ -212,6 +214,8 @@ void fabric_set_port(struct fabric *fabric, const char *name, bool is_up);
  * changes. */
 void fabric_raise_port(struct fabric *fabric, const char *name, enum ibv_event_type type,
 		       int port_num);
+/* Its shared receive queues fail (IBV_EVENT_SRQ_ERR): what comes finds no receive any more. */
+void fabric_fail_srqs(struct fabric *fabric, const char *name);
 void fabric_set_defect(struct fabric *fabric, const char *name, enum fabric_defect defect,
 		       bool is_on);
 /* Replaces an earlier one; NULL: it is honest again. */

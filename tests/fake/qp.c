@@ -350,6 +350,7 @@ static int add_recv(struct fake_qp *qp, const struct ibv_recv_wr *wr)
 	int error = qp->ib.state == IBV_QPS_RESET || qp->srq != NULL ? EINVAL
 								     : recv_ring_add(&qp->rq, wr);
 
+	qp->device->counters.recv_sges += error == 0 ? (uint64_t)wr->num_sge : 0;
 	if (error == 0 && qp->ib.state == IBV_QPS_ERR) {
 		flush_recv(qp);
 	}

@@ -107,6 +107,7 @@ static int add_send(struct fake_qp *qp, const struct ibv_send_wr *wr)
 	take_data(qp, wr);
 	take_target(qp, wr, wqe);
 	qp->sq_tail++;
+	qp->device->counters.send_sges += (uint64_t)wr->num_sge;
 	if (qp->ib.state != IBV_QPS_RTS) {
 		requester_flush(qp);
 	}

@@ -39,6 +39,7 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init
 
 void srq_end(struct fake_srq *srq)
 {
+	async_forget(srq->object.context, &srq->ib);
 	object_use_pd(srq->ib.pd, -1);
 	object_remove(&srq->object);
 	recv_ring_done(&srq->ring);
@@ -53,6 +54,7 @@ int ibv_destroy_srq(struct ibv_srq *ib)
 	nic_lock(device->fabric);
 	int error = device->is_removed ? EIO : srq->object.users > 0 ? EBUSY : 0;
 	if (error == 0) {
+		object_wait_acked(device->fabric, &srq->object.unacked, "ibv_destroy_srq");
 		srq_end(srq);
 	}
 	nic_unlock(device->fabric);
@@ -70,6 +72,7 @@ int post_srq_recv(struct ibv_srq *ib, struct ibv_recv_wr *wr, struct ibv_recv_wr
 		error = verb_check(device, FABRIC_POST_RECV);
 		if (error == 0) {
 			error = recv_ring_add(&srq->ring, wr);
+			device->counters.recv_sges += error == 0 ? (uint64_t)wr->num_sge : 0;
 		}
 		if (error != 0) {
 			*bad = wr;

@@ -55,7 +55,7 @@ UNRELIABLE='
 
 @test "four queue pairs take their receives from a shared queue, over RC and UD, and buffers are taken in turn" {
   run guest '
-    scenario rc "{ pattern: stream, ops: [{ op: send, weight: 2, size: 4KiB }, { op: write_with_imm, size: 16KiB }], load: { model: closed, outstanding: 32 } }" "{ warmup: 0, iterations: 400 }" "qp: { srq: true, num_qps: 4, max_recv_wr: 64 }" "memory: { buffers: 64 }"
+    scenario rc "{ pattern: stream, ops: [{ op: send, weight: 2, size: 4KiB }, { op: write_with_imm, size: 16KiB }], load: { model: closed, outstanding: 32 } }" "{ warmup: 0, iterations: 400 }" "qp: { srq: true, num_qps: 4, max_recv_wr: 256 }" "memory: { buffers: 64 }"
     scenario ud "{ pattern: stream, ops: [{ op: send, size: 1KiB }], load: { model: closed, outstanding: 16 } }" "{ warmup: 0, iterations: 400 }" "qp: { qp_type: UD, srq: true, num_qps: 4, max_recv_wr: 256 }" "cq: { mode: event, solicited: true }"
     scenario ping "{ pattern: pingpong, ops: [{ op: send, size: 64B }] }" "{ warmup: 0, iterations: 100 }" "qp: { srq: true, cm: rdma_cm }"
     scenario spread "{ pattern: stream, ops: [{ op: write, size: 16KiB }, { op: read, size: 16KiB }], load: { model: closed, outstanding: 8 } }" "{ warmup: 0, iterations: 400 }" "memory: { buffers: 500 }"
@@ -68,6 +68,26 @@ UNRELIABLE='
     done
     # Two halves of 500 buffers of 16 KiB.
     holds r.json ".measurements[0] | [.initiator, .responder] | all(.prepared.buffer_bytes == 2 * 500 * 16384)"
+  '
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "messages in several pieces: gathered and scattered by every operation, and verified" {
+  run guest '
+    SGES="qp: { max_send_sge: 5, max_recv_sge: 3 }"
+    scenario rc "{ pattern: stream, verify: { method: crc32c }, ops: [{ op: send, size: 10000B }, { op: write_with_imm, size: 333B }, { op: read, size: 4KiB }], load: { model: closed, outstanding: 8 } }" "{ warmup: 0, iterations: 300 }" "$SGES"
+    scenario writes "{ pattern: stream, verify: { method: crc32c }, ops: [{ op: write, size: 16KiB }], load: { model: closed, outstanding: 8 } }" "{ warmup: 0, iterations: 300 }" "$SGES"
+    scenario atomics "{ pattern: stream, ops: [{ op: atomic_fetch_and_add, size: 8B }, { op: write, size: 1B }], load: { model: closed, outstanding: 8 } }" "{ warmup: 0, iterations: 300 }" "qp: { max_send_sge: 5 }"
+    scenario ud "{ pattern: stream, verify: { method: sequence }, ops: [{ op: send, size: 1001B }], load: { model: closed, outstanding: 8 } }" "{ warmup: 0, iterations: 300 }" "qp: { qp_type: UD, max_send_sge: 32, max_recv_sge: 32 }"
+    scenario ping "{ pattern: pingpong, ops: [{ op: send, size: 64B, inline: true }, { op: write, size: 100B }] }" "{ warmup: 0, iterations: 300 }" "$SGES"
+    nodes_up rc.yaml writes.yaml atomics.yaml ud.yaml ping.yaml
+    for name in rc writes atomics ud ping; do
+      run_scenario 1 $name r.json
+      verdict r.json pass
+      holds r.json ".measurements[0] | .completed == 300 and .workload.qp.max_send_sge > 1"
+      case $name in rc | writes | ud) holds r.json ".measurements[0].verification.verified == 300" ;; esac
+    done
   '
   echo "$output"
   [ "$status" -eq 0 ]

@@ -52,6 +52,38 @@ static void an_assignment_comes_back_from_json(void **state)
 	json_decref(again);
 }
 
+/* Each has its own place on the wire. */
+static void settings_of_queues_come_back_each_as_itself(void **state)
+{
+	struct assignment a = example(), read;
+	struct error err = ERROR_INIT;
+	json_t *json;
+
+	a.workload.qp.srq = true;
+	a.workload.qp.pkey = 0x8003;
+	a.workload.qp.pkey_index = 4;
+	a.workload.qp.max_send_sge = 5;
+	a.workload.qp.max_recv_sge = 6;
+	a.workload.cq.mode = CQ_MODE_EVENT;
+	a.workload.cq.solicited = true;
+	a.workload.cq.moderation_count = 7;
+	a.workload.cq.moderation_period_ns = 8000;
+	a.workload.memory.buffers = 9;
+	json = schema_write(assignment_fields, &a);
+	assert_int_equal(schema_read(assignment_fields, json, &read, &err), 0);
+	assert_true(read.workload.qp.srq);
+	assert_int_equal(read.workload.qp.pkey, 0x8003);
+	assert_int_equal(read.workload.qp.pkey_index, 4);
+	assert_int_equal(read.workload.qp.max_send_sge, 5);
+	assert_int_equal(read.workload.qp.max_recv_sge, 6);
+	assert_int_equal(read.workload.cq.mode, CQ_MODE_EVENT);
+	assert_true(read.workload.cq.solicited);
+	assert_int_equal(read.workload.cq.moderation_count, 7);
+	assert_int_equal(read.workload.cq.moderation_period_ns, 8000);
+	assert_int_equal(read.workload.memory.buffers, 9);
+	json_decref(json);
+}
+
 static void local_and_remote_follow_the_role(void **state)
 {
 	struct assignment a = example();
@@ -197,6 +229,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_assignment_comes_back_from_json),
+		cmocka_unit_test(settings_of_queues_come_back_each_as_itself),
 		cmocka_unit_test(local_and_remote_follow_the_role),
 		cmocka_unit_test(what_is_pinned_is_whole_huge_pages),
 		cmocka_unit_test(what_a_planner_must_decide_cannot_be_left_open),

@@ -90,6 +90,33 @@ static void receives_take_their_buffers_in_turn(void **state)
 	rig_done(&rig);
 }
 
+/* A shared queue has one row of receives, and the buffers of all queue pairs. */
+static void receives_of_a_shared_queue_take_the_buffers_of_all(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, PATTERN_STREAM, OPERATION_SEND, SIZE);
+	rig.assignment->workload.qp.num_qps = QPS;
+	rig.assignment->workload.qp.srq = true;
+	rig.assignment->workload.qp.max_recv_wr = 64;
+	rig.assignment->workload.workload.load.outstanding = QPS * 8;
+	rig.assignment->workload.memory.buffers = 32;
+	rig.assignment->workload.run.duration_ns = 0;
+	rig.assignment->workload.run.iterations = 200;
+	rig_open(&rig);
+	for (uint64_t qp = 0; qp < QPS; qp++) {
+		memset(slot(&rig, 0, qp, false, 0), 1, 32 * rig.resources[0]->layout.slot_bytes);
+		memset(slot(&rig, 1, qp, true, 0), 0, 32 * rig.resources[1]->layout.slot_bytes);
+	}
+	rig_run(&rig);
+	assert_int_equal(rig.totals[1].receives, 200);
+	for (uint64_t i = 0; i < QPS * 32; i++) {
+		expect_slot(slot(&rig, 1, i / 32, true, i % 32), 1);
+	}
+	rig_done(&rig);
+}
+
 /* They are counters: wherever their answers go, nothing else may lie there. */
 static void atomics_beside_buffers_keep_their_place(void **state)
 {
@@ -109,6 +136,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_buffer_of_writes_and_reads_comes_to_its_like),
 		cmocka_unit_test(receives_take_their_buffers_in_turn),
+		cmocka_unit_test(receives_of_a_shared_queue_take_the_buffers_of_all),
 		cmocka_unit_test(atomics_beside_buffers_keep_their_place),
 	};
 

@@ -105,33 +105,104 @@ static void signalled_requests_are_solicited_where_that_is_asked_for(void **stat
 	}
 }
 
-/* Runs the initiator as its worker does: it sleeps until an event, or its own time, comes. */
-static void run_asleep(struct rig *rig)
-{
-	bool is_awake = true;
+/* An end as its worker has it: it sleeps until an event, or its own time, comes. */
+struct sleeper {
+	bool is_awake;
+	unsigned woken; /* by an event */
+};
 
+/* False: it sleeps. */
+static bool step_asleep(struct rig *rig, int end, struct sleeper *sleeper)
+{
+	struct pollfd wait = { .events = POLLIN };
+	bool has_event;
+
+	if (!rig_is_running(rig, end)) {
+		return false;
+	}
+	if (!sleeper->is_awake) {
+		wait.fd = traffic_sleep_fd(rig->traffic[end]);
+		assert_true(wait.fd >= 0);
+		has_event = poll(&wait, 1, 0) > 0;
+		sleeper->woken += has_event;
+		sleeper->is_awake = has_event ||
+				    traffic_next_mono_ns(rig->traffic[end]) <= fake_clock_now_ns();
+	}
+	if (sleeper->is_awake) {
+		rig->is_over[end] = !traffic_step(rig->traffic[end], &sleeper->is_awake);
+		return true;
+	}
+	return false;
+}
+
+/* Those of both ends that were started. */
+static void run_asleep(struct rig *rig, struct sleeper sleepers[2])
+{
 	rig_start(rig, 0);
+	sleepers[0] = sleepers[1] = (struct sleeper){ .is_awake = true };
 	while (!rig->is_over[0]) {
-		bool has_found = false;
-		struct pollfd wait = { .events = POLLIN };
-		uint64_t next_ns = fabric_next_ns(rig->fabric);
-		uint64_t own_ns = traffic_next_mono_ns(rig->traffic[0]);
+		bool is_awake;
+		uint64_t next_ns;
 
 		fabric_run(rig->fabric);
+		is_awake = step_asleep(rig, 0, &sleepers[0]);
+		is_awake |= step_asleep(rig, 1, &sleepers[1]);
 		if (is_awake) {
-			rig->is_over[0] = !traffic_step(rig->traffic[0], &has_found);
-			is_awake = has_found;
 			continue;
 		}
-		wait.fd = traffic_sleep_fd(rig->traffic[0]);
-		assert_true(wait.fd >= 0);
-		is_awake = poll(&wait, 1, 0) > 0 || own_ns <= fake_clock_now_ns();
-		if (!is_awake) {
+		next_ns = fabric_next_ns(rig->fabric);
+		for (int i = 0; i < 2; i++) {
+			uint64_t own_ns = rig_is_running(rig, i)
+						  ? traffic_next_mono_ns(rig->traffic[i])
+						  : UINT64_MAX;
+
 			next_ns = own_ns < next_ns ? own_ns : next_ns;
-			assert_int_not_equal(next_ns, UINT64_MAX);
+		}
+		assert_int_not_equal(next_ns, UINT64_MAX);
+		if (next_ns > fake_clock_now_ns()) {
 			fake_clock_set(next_ns);
 		}
 	}
+}
+
+enum { MESSAGES = 1001 };
+
+/* How often the receiver is woken for them. */
+static unsigned wakes_of(bool is_solicited, uint64_t signal_interval)
+{
+	struct sleeper sleepers[2];
+	struct fabric_counters counters;
+	struct workload *workload;
+	struct rig rig;
+
+	rig_init(&rig, PATTERN_STREAM, OPERATION_SEND, 4096);
+	workload = &rig.assignment->workload;
+	workload->cq.mode = CQ_MODE_EVENT;
+	workload->cq.solicited = is_solicited;
+	workload->workload.signal_interval = signal_interval;
+	workload->workload.load.outstanding = 2 * signal_interval;
+	workload->run.duration_ns = 0;
+	workload->run.iterations = MESSAGES;
+	rig_open(&rig);
+	rig_start(&rig, 1);
+	run_asleep(&rig, sleepers);
+	rig_finish(&rig);
+	assert_int_equal(rig.totals[0].end, END_ITERATIONS);
+	assert_int_equal(rig.totals[0].operations, MESSAGES);
+	/* The last ones, fewer than an interval, are told of, too. */
+	assert_int_equal(rig.totals[1].receives, MESSAGES);
+	fabric_counters(rig.fabric, "right", &counters);
+	assert_int_equal(counters.rnr_naks, 0);
+	rig_done(&rig);
+	return sleepers[1].woken;
+}
+
+static void a_receiver_of_solicited_messages_sleeps_through_the_others(void **state)
+{
+	(void)state;
+	assert_in_range(wakes_of(false, 4), MESSAGES / 2, MESSAGES);
+	assert_in_range(wakes_of(true, 4), MESSAGES / 8, MESSAGES / 4 + 1);
+	assert_in_range(wakes_of(true, 16), MESSAGES / 32, MESSAGES / 16 + 1);
 }
 
 /* As the device is told to: after so many completions, or so long after the first. */
@@ -145,6 +216,7 @@ static void a_device_that_moderates_tells_late(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sleeper sleepers[2];
 		struct workload *workload;
 		struct rig rig;
 
@@ -168,7 +240,7 @@ static void a_device_that_moderates_tells_late(void **state)
 		workload->run.duration_ns = 0;
 		workload->run.iterations = 100;
 		rig_open(&rig);
-		run_asleep(&rig);
+		run_asleep(&rig, sleepers);
 		rig_finish(&rig);
 		assert_int_equal(rig.totals[0].operations, 100);
 		assert_in_range(rig.totals[0].classes[0].latency.min_ns, rows[i].least_ns,
@@ -224,6 +296,7 @@ int main(void)
 		cmocka_unit_test(atomics_change_the_other_end_as_often_as_they_completed),
 		cmocka_unit_test(a_stream_with_completion_events_counts_the_same),
 		cmocka_unit_test(signalled_requests_are_solicited_where_that_is_asked_for),
+		cmocka_unit_test(a_receiver_of_solicited_messages_sleeps_through_the_others),
 		cmocka_unit_test(a_device_that_moderates_tells_late),
 		cmocka_unit_test(a_device_that_does_not_moderate_says_so),
 		cmocka_unit_test(completion_events_that_are_refused_end_it_in_words),

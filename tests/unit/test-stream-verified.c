@@ -64,6 +64,22 @@ static void expect_good(const struct rig *rig, uint64_t verified)
 	assert_false(found.first.is_set);
 }
 
+static void nothing_is_found_in_messages_of_several_pieces(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < OPERATION_KINDS; kind++) {
+		struct rig rig;
+
+		init(&rig, kind, VERIFY_CRC32C, 1);
+		rig.assignment->workload.qp.max_send_sge = 5;
+		rig.assignment->workload.qp.max_recv_sge = 3;
+		rig_open(&rig);
+		rig_run(&rig);
+		expect_good(&rig, OPERATIONS);
+		rig_done(&rig);
+	}
+}
+
 static void nothing_is_found_where_nothing_is_wrong(void **state)
 {
 	static const struct {
@@ -458,6 +474,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_found_where_nothing_is_wrong),
+		cmocka_unit_test(nothing_is_found_in_messages_of_several_pieces),
 		cmocka_unit_test(what_waits_when_the_end_comes_counts),
 		cmocka_unit_test(datagrams_of_others_are_none_of_ours),
 		cmocka_unit_test(what_is_done_to_payload_is_found_and_counted_in_every_operation),
