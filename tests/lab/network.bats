@@ -3,6 +3,7 @@
 # What a network does to packets, by netem on the veth pair of the machine: what is said of it, and that nothing is said any more once it is over.
 # The lines of a test run in the machine: nothing expands here.
 # shellcheck disable=SC2016
+# lab: plain
 
 load lab
 
@@ -14,9 +15,9 @@ teardown_file() { lab_down; }
 BOTH='
   PACKETS="{ pattern: stream, ops: [{ op: write, size: 64KiB }], load: { model: closed, outstanding: 16 } }"
   TIMER="qp: { local_ack_timeout: 12, retry_cnt: 7, traffic_class: 0 }"
-  scenario stream "$STREAM" "{ warmup: 0s, duration: 2s }" "$TIMER"
+  scenario stream "$STREAM" "{ warmup: 0s, duration: 1s }" "$TIMER"
   scenario long "$PACKETS" "{ warmup: 0s, duration: 5s }"
-  scenario slow "$STREAM" "{ warmup: 0s, duration: 2s }" "expect: [ bandwidth.mean >= 30Mbps ]" "$TIMER"
+  scenario slow "$STREAM" "{ warmup: 0s, duration: 1s }" "expect: [ bandwidth.mean >= 30Mbps ]" "$TIMER"
   scenario rally "$PINGPONG" "{ warmup: 0s, duration: 2s }" "$TIMER"
   nodes_up stream.yaml long.yaml rally.yaml slow.yaml
   starved() { jq -e "[.measurements[0].findings[] | select(.code == \"RDT-0115\" and .confidence != \"possible\")] | length > 0" "$1" >/dev/null; }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The lines of a test run in the machine: nothing expands here.
 # shellcheck disable=SC2016
+# lab: plain
 #
 # Too little of what a process needs: it says so, and lives on.
 
