@@ -3,6 +3,7 @@
 # lab: alone
 # The lines of a test run in the machine: nothing expands here.
 # shellcheck disable=SC2016
+# lab: plain
 
 load lab
 
